@@ -11,6 +11,10 @@ export type { CompareOptions, Denial, ReplayOptions } from './simulation/replay.
 export { policySet } from './simulation/policy-set.ts'
 export type { Limits, OmittedPolicy, PolicySet } from './simulation/policy-set.ts'
 
+// Recorded denials
+export { judgeDenials } from './simulation/judge-denials.ts'
+export type { JudgedDenial, PastDenial } from './simulation/judge-denials.ts'
+
 // Bounds of a change, where only sums are known
 export { boundDenials } from './bounds/bound-denials.ts'
 export type { ChangeBounds } from './bounds/bound-denials.ts'

@@ -3,7 +3,13 @@ import { LIST_PRICES, modelHandler } from '@sluice/ai'
 import { rateLimit, reserving } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { waiting, waitingLine } from '@sluice/core/waiting'
-import { denialId, flushDenials, readDenial, recordDenials } from '@sluice/usage/denials'
+import {
+  denialId,
+  flushDenials,
+  listDenials,
+  readDenial,
+  recordDenials,
+} from '@sluice/usage/denials'
 import { describe, expect, it, vi } from 'vitest'
 import { collectProblems, setUp } from '../../support/limiters.ts'
 import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
@@ -82,10 +88,18 @@ describe.each(STORES_TO_TEST)('denials, over %s', (name) => {
         },
       ],
     }
-    clock.advance(DAY - 1_000)
+    clock.advance(500)
+    await app(sent({ 'x-request-id': 'req_8' }))
+    await flushDenials(limiter)
+    clock.advance(DAY - 1_500)
+    const [latest, ...others] = await listDenials(limiter, 'acme')
+    expect(latest).toMatchObject({ id: 'req_8', at: facts.at + 500 })
+    expect(new Set(others.map((denial) => denial.id))).toEqual(new Set([id, 'req_7']))
+    expect(others[0]).toEqual(await readDenial(limiter, 'acme', others[0]?.id ?? ''))
     expect(await readDenial(limiter, 'acme', id)).toEqual({ id, ...facts })
     expect(await readDenial(limiter, 'acme', 'req_7')).toEqual({ id: 'req_7', ...facts })
     expect(await readDenial(limiter, 'other', id)).toBeUndefined()
+    expect(await listDenials(limiter, 'other')).toEqual([])
     for (const no of ['', 'nope', '__proto__'])
       expect(await readDenial(limiter, 'acme', no)).toBeUndefined()
   })

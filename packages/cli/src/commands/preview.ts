@@ -19,6 +19,7 @@ import {
   type Preview,
   type SmallestLimits,
 } from '../replay/preview-text.ts'
+import { previewDenials } from '../replay/denials-preview.ts'
 import { createProgress } from '../replay/progress.ts'
 import { findLimits } from '../replay/find-limits.ts'
 import { settingsOf } from './show.ts'
@@ -26,14 +27,17 @@ import { settingsOf } from './show.ts'
 export const preview: Command = {
   summary: 'what sluice apply would have denied, of a log',
   usage: `Usage: sluice preview LOG [options]
+       sluice preview --denials --tenant NAME [options]
 
 Decides a log twice, in memory: by the limits in force, which are those of the code with the settings in the store,
 and by those of the code with "configuration" of your file of limits, which sluice apply would write. It changes
-nothing.
+nothing. With --denials, decides the denials of a tenant that recordDenials keeps for a day, by the new limits.
 
   --top N               the most tenants to list (default: 10)
   --suggest             also find the smallest limits that deny nobody but --except
   --except T1,T2        tenants that may be denied
+  --denials             decide recorded denials, instead of a log
+  --tenant NAME         the tenant whose denials these are
   --comment             print Markdown, for a comment on a pull request
 ${LIMITER_USAGE}
 Log
@@ -46,11 +50,14 @@ ${LOG_USAGE}
     suggest: { type: 'boolean' },
     except: { type: 'string' },
     comment: { type: 'boolean' },
+    denials: { type: 'boolean' },
+    tenant: { type: 'string' },
   },
   takesArguments: true,
 
   async run(values, [log, ...others], { folder }) {
-    if (log === undefined || others.length > 0) {
+    const tenant = tenantOf(values, log)
+    if (tenant === undefined && (log === undefined || others.length > 0)) {
       throw new CommandError('name one log, such as: sluice preview requests.csv')
     }
     const top = countOf(values, 'top', 10)
@@ -61,9 +68,16 @@ ${LOG_USAGE}
     const { changes } = await compareConfiguration(limiter, desired)
     const { rules } = definitionOf(limiter)
     const lines = changes.flatMap((change) => changeLines(change, rules))
+    if (tenant !== undefined) {
+      const { text, json } = await previewDenials(limiter, tenant, desired, top)
+      return {
+        text: [...lines, ...(lines.length > 0 ? [''] : []), text].join('\n'),
+        json: { changes, ...json },
+      }
+    }
     try {
       const prices = exported['prices'] as Prices | undefined
-      const found = await decide(resolve(folder, log), values, {
+      const found = await decide(resolve(folder, log as string), values, {
         limiter,
         desired,
         prices,
@@ -79,6 +93,20 @@ ${LOG_USAGE}
 }
 
 const NOW = 'in force'
+
+/** Returns the tenant of `--denials`. */
+function tenantOf(values: Values, log: string | undefined): string | undefined {
+  const tenant = textOf(values, 'tenant')
+  if ((values['denials'] === true) !== (tenant !== undefined)) {
+    throw new CommandError('--denials and --tenant NAME need each other')
+  }
+  if (tenant === undefined) return undefined
+  if (log !== undefined) throw new CommandError('--denials takes no log')
+  const ofLogs = [...Object.keys(LOG_OPTIONS), 'suggest', 'except', 'comment']
+  const given = ofLogs.find((option) => values[option] !== undefined)
+  if (given === undefined) return tenant
+  throw new CommandError(`--${given} is for a log, and --denials has none`)
+}
 
 function exceptOf(values: Values): readonly string[] | undefined {
   const text = textOf(values, 'except')

@@ -2,26 +2,32 @@ import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
 import { amountText, unitsText } from '@sluice/core/internal/text'
 import type { Command, Result } from '../command.ts'
-import { textOf } from '../command.ts'
-import { denialText } from '../denial-text.ts'
+import { countOf, textOf } from '../command.ts'
+import { deniedBy, denialText, useText } from '../denial-text.ts'
 import { CommandError, installed, lacksExtension } from '../errors.ts'
+import { table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { nameText } from '../printable.ts'
+import { recordedDenials } from '../recorded-denials.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
 import { amountOf } from '../units.ts'
+import { timeText } from '../until.ts'
 import { usedOf } from './show.ts'
 
 export const why: Command = {
   summary: 'why a request is denied now, and what would let it pass',
   usage: `Usage: sluice why --tenant NAME [--cost UNIT=N,…] [options]
        sluice why --tenant NAME --id ID [options]
+       sluice why --tenant NAME --recent [options]
 
 Tells which limits deny a request now, when it fits, and what would let it pass: less cost, or a higher limit. With
 recordUsage, also who has used it up in the last hours. It charges nothing. With --id, tells why one request was denied,
-of those that recordDenials keeps for a day.
+of those that recordDenials keeps for a day; --recent lists these.
 
 ${SUBJECT_USAGE}
   --id ID               the X-Request-Id of a 429
+  --recent              list the denials that are recorded, the latest first
+  --top N               the most of them to list (default: 20)
   --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: 1 of each unit)
 ${LIMITER_USAGE}`,
   options: {
@@ -29,6 +35,8 @@ ${LIMITER_USAGE}`,
     ...LIMITER_OPTIONS,
     cost: { type: 'string' },
     id: { type: 'string' },
+    recent: { type: 'boolean' },
+    top: { type: 'string' },
   },
 
   async run(values, _, { folder }) {
@@ -36,7 +44,10 @@ ${LIMITER_USAGE}`,
     if (!subject) throw new CommandError('name who was denied, such as --tenant acme')
     const { limiter } = await limiterFor(values, folder)
     const id = textOf(values, 'id')
-    if (id !== undefined) return recorded(limiter, subject, id)
+    if (id !== undefined) return recorded(limiter, tenantIn(subject, '--id ID'), id)
+    if (values['recent'] === true) {
+      return recent(limiter, tenantIn(subject, '--recent'), countOf(values, 'top', 20))
+    }
     const units = definitionOf(limiter).rules.map(({ unit }) => [unit, 1] as const)
     const cost = { request: 1, ...Object.fromEntries(units), ...costOf(textOf(values, 'cost')) }
     const explanation = await explain(limiter, subject, { cost })
@@ -66,15 +77,34 @@ ${LIMITER_USAGE}`,
   },
 }
 
-/** @throws CommandError When no denial of this id is recorded. */
-async function recorded(
-  limiter: Limiter,
-  { tenant, ...others }: Readonly<Record<string, string>>,
-  id: string,
-): Promise<Result> {
-  if (tenant === undefined || Object.keys(others).length > 0) {
-    throw new CommandError('--id needs the tenant, and nothing else: --tenant acme --id ID')
+/** @throws CommandError When a subject is not a tenant alone. */
+function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, option: string): string {
+  if (tenant !== undefined && Object.keys(others).length === 0) return tenant
+  const [name = ''] = option.split(' ')
+  throw new CommandError(`${name} needs the tenant, and nothing else: --tenant acme ${option}`)
+}
+
+/** Lists the denials that are recorded. */
+async function recent(limiter: Limiter, tenant: string, top: number): Promise<Result> {
+  const denials = await recordedDenials(limiter, tenant)
+  const rows = denials
+    .slice(0, top)
+    .map((denial) => [
+      timeText(denial.at),
+      denial.id,
+      deniedBy(denial)?.name ?? denial.reason,
+      useText(denial),
+    ])
+  const more =
+    denials.length > top ? [`and ${denials.length - top} more: --top ${denials.length}`] : []
+  return {
+    text: [table(['time', 'id', 'denied by', 'used'], rows), ...more].join('\n'),
+    json: { tenant, denials },
   }
+}
+
+/** @throws CommandError When no denial of this id is recorded. */
+async function recorded(limiter: Limiter, tenant: string, id: string): Promise<Result> {
   const { readDenial } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
   const denial = await readDenial(limiter, tenant, id)
   if (denial) return { text: denialText(tenant, denial), json: { tenant, denial } }

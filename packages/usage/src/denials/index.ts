@@ -1,5 +1,5 @@
 export { denialId } from './denial-id.ts'
 export type { DenialIdOptions } from './denial-id.ts'
 export type { DeniedPolicy, RecordedDenial } from './denial.ts'
-export { flushDenials, readDenial, recordDenials } from './record-denials.ts'
+export { flushDenials, listDenials, readDenial, recordDenials } from './record-denials.ts'
 export type { RecordDenialsOptions } from './record-denials.ts'

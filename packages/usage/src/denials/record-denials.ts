@@ -13,9 +13,10 @@ import {
 } from '@sluice/core'
 import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
 import { BackgroundFlush } from '../background-flush.ts'
-import { dayOf, PERIOD_MS } from '../hours.ts'
-import { assertTenantForm, tenantNames, type TenantForm } from '../recording/tenant-names.ts'
+import { PERIOD_MS } from '../hours.ts'
+import { assertTenantForm, type TenantForm } from '../recording/tenant-names.ts'
 import { denialOf, type RecordedDenial } from './denial.ts'
+import { COUNT, findDenial, findDenials, keyOf } from './stored-denials.ts'
 import { PendingDenials, type DenialGroup, type PendingDenial } from './pending.ts'
 
 /** Options of `recordDenials`. */
@@ -36,6 +37,7 @@ export interface RecordDenialsOptions {
 export interface DenialsHandle {
   flush(): Promise<void>
   read(tenant: string, id: string): Promise<RecordedDenial | undefined>
+  list(tenant: string): Promise<RecordedDenial[]>
 }
 
 const NAME = 'denials'
@@ -44,9 +46,6 @@ const OPTIONS = ['tenants', 'by', 'most', 'flushEvery', 'waitUntil'] as const
 
 /** The time for which a day is kept after its end. */
 const KEPT_MS = PERIOD_MS.day
-
-/** The field that counts the others. No id is empty. */
-const COUNT = ''
 
 /** The denials that are about to be saved, by their decisions. */
 const pendingOf = new WeakMap<DeniedDecision, PendingDenial>()
@@ -103,21 +102,12 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
     const handle: DenialsHandle = {
       flush,
       async read(tenant, id) {
-        if (typeof id !== 'string' || typeof tenant !== 'string') {
-          throw new InputError(
-            'invalid_subject',
-            'readDenial',
-            'needs a tenant and an id, both texts',
-          )
-        }
-        const today = dayOf(clock())
-        const days = [today, today - PERIOD_MS.day]
-        const keys = await Promise.all(days.map((day) => keyOf(tenant, day, form)))
-        const texts = await records.read(keys.map((key) => ({ key, field: id })))
-        const text = texts.find((one) => one !== undefined)
-        return text === undefined || id === COUNT
-          ? undefined
-          : { ...(JSON.parse(text) as RecordedDenial), id }
+        assertText('readDenial', 'a tenant and an id, both texts', tenant, id)
+        return findDenial(records, tenant, id, clock(), form)
+      },
+      async list(tenant) {
+        assertText('listDenials', 'a tenant, a text', tenant)
+        return findDenials(records, tenant, clock(), form)
       },
     }
     return {
@@ -139,10 +129,9 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
   return defineExtension({ name: NAME, connect })
 }
 
-/** Returns the key of the record that has the denials of a tenant on a day. */
-async function keyOf(tenant: string, day: number, form: TenantForm): Promise<string> {
-  const names = await tenantNames([tenant], form)
-  return `denials:${new Date(day).toISOString().slice(0, 10)}:${names.get(tenant)}`
+function assertText(name: string, what: string, ...values: readonly unknown[]): void {
+  if (values.every((value) => typeof value === 'string')) return
+  throw new InputError('invalid_subject', name, `needs ${what}`)
 }
 
 /** Returns a denial that is about to be saved. */
@@ -173,6 +162,17 @@ export const readDenial = (
   tenant: string,
   id: string,
 ): Promise<RecordedDenial | undefined> => handleOf(limiter).read(tenant, id)
+
+/**
+ * Lists the denials of a tenant that are recorded, the latest first. Durable Objects need `usageOperations`.
+ *
+ * @throws ConfigError When the limiter has no `recordDenials`.
+ * @throws StoreError When the store fails.
+ * @example
+ * const [latest] = await listDenials(limiter, 'acme')
+ */
+export const listDenials = (limiter: Limiter, tenant: string): Promise<RecordedDenial[]> =>
+  handleOf(limiter).list(tenant)
 
 const handleOf = (limiter: Limiter): DenialsHandle =>
   extensionHandle<DenialsHandle>(limiter, NAME, 'recordDenials')

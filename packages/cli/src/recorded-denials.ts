@@ -1,0 +1,11 @@
+import type { Limiter } from '@sluice/core'
+import type { RecordedDenial } from '@sluice/usage/denials'
+import { CommandError, installed } from './errors.ts'
+
+/** Reads the denials of a tenant. @throws CommandError When none is recorded. */
+export async function recordedDenials(limiter: Limiter, tenant: string): Promise<RecordedDenial[]> {
+  const { listDenials } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
+  const denials = await listDenials(limiter, tenant)
+  if (denials.length > 0) return denials
+  throw new CommandError(`no denial of ${tenant} is recorded since yesterday (UTC)`)
+}
