@@ -57,6 +57,9 @@ describe('sluice why', () => {
       'Denied by rpm: 20 of 20 requests used, and it asks for 1.',
       expect.stringMatching(/^ {2}It fits in (\d+s|1m) if nothing else is charged\.$/),
       '  It fits now with a limit of 21 for rpm.',
+      '  daily: 20 of 500 requests used',
+      '  budget: $1.25 of $50.00 used',
+      '  all: 20 of 1000 requests used',
       'Used in the last hours, as recorded:',
       '  chat: 1 request, $1.25',
     ])
@@ -94,7 +97,7 @@ describe('sluice why', () => {
     const none = await app.sluice([...args, 'req_8'])
     expect([none.exitCode, none.err]).toEqual([
       1,
-      expect.stringContaining('with the id req_8 is recorded'),
+      expect.stringContaining('acme has no recorded denial with the id req_8: '),
     ])
     const stray = await app.sluice([...args, 'req_7', '--route', 'chat'])
     expect(stray.err).toContain('--id needs the tenant, and nothing else')

@@ -1,8 +1,6 @@
 import type { PolicyRule } from '@sluice/core'
 import type { EntryChange, Settings } from '@sluice/core/configuration'
-import { unitsText } from '@sluice/core/internal/text'
-import { subjectText } from './subject.ts'
-import { timeText } from './until.ts'
+import { subjectText, timeText, unitsText } from '@sluice/core/internal/text'
 
 /** The ends of what a command prints about settings. */
 export const CHANGED = 'Changed. It applies in every isolate within 5 seconds.'

@@ -1,6 +1,6 @@
 /* What a command prints that has failed. */
+import { printable } from '@sluice/core/internal/text'
 import { CommandError } from './errors.ts'
-import { printable } from './printable.ts'
 
 /** The text of an error, for standard error, and with `--json` the same for standard output. */
 export interface FailureText {

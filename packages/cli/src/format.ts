@@ -1,4 +1,4 @@
-import { nameText } from './printable.ts'
+import { nameText } from '@sluice/core/internal/text'
 
 /** The longest cell, in characters: one name must not push the others out of sight. */
 const MAX_CELL = 60

@@ -1,8 +1,8 @@
 /* Finds a command by its name, and runs it. */
+import { printable } from '@sluice/core/internal/text'
 import { parseArgs } from 'node:util'
 import type { Command, Place, Result, Values } from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
-import { printable } from './printable.ts'
 import { version } from './version.ts'
 import { apply } from './commands/apply.ts'
 import { dev } from './commands/dev.ts'

@@ -1,7 +1,6 @@
 import type { Values } from './command.ts'
 import { listOf, textOf } from './command.ts'
 import { CommandError } from './errors.ts'
-import { nameText } from './printable.ts'
 
 /** The options that name a subject. */
 export const SUBJECT_OPTIONS = {
@@ -30,11 +29,3 @@ export function subjectOf(values: Values): Readonly<Record<string, string>> | un
   const all = [...named, ...others]
   return all.length === 0 ? undefined : Object.fromEntries(all)
 }
-
-/** Returns a subject as a person reads it: `tenant=acme`. */
-export const subjectText = (subject: Readonly<Record<string, string>> | undefined): string =>
-  subject
-    ? Object.entries(subject)
-        .map((pair) => nameText(pair.join('=')))
-        .join(' ')
-    : 'everyone'

@@ -29,10 +29,3 @@ export function untilOf(text: string): Date {
 /** `Date` takes the 30th of February for the 2nd of March. */
 export const isInCalendar = (date: string): boolean =>
   new Date(Date.parse(date) || 0).toJSON().startsWith(date)
-
-/** Returns a time as a person reads it: `2026-11-28 18:00Z`. */
-export const timeText = (time: Date | number): string =>
-  new Date(time)
-    .toJSON()
-    .replace('T', ' ')
-    .replace(/(:00)?\.\d+Z$/, 'Z')

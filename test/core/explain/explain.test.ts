@@ -24,7 +24,32 @@ describe('an explanation', () => {
       denials: [],
       fittingCost: undefined,
     })
-    expect(explanationText(explanation)).toBe('Allowed.')
+    expect(explanationText(explanation)).toBe('Allowed.\n  rpm: 0 of 60 requests used')
+  })
+
+  it('names the policies that lack a dimension of the subject, and those in shadow', async () => {
+    const next = slidingWindow({
+      name: 'next',
+      limit: 1,
+      window: '1m',
+      per: ['tenant'],
+      mode: 'shadow',
+    })
+    const perUser = slidingWindow({
+      name: 'user',
+      limit: 5,
+      window: '1m',
+      per: ['user'],
+      onMissing: 'skip',
+    })
+    const { limiter } = setUp([rpm(), next, perUser])
+    await limiter.check(ACME)
+    expect(explanationText(await explain(limiter, ACME)).split('\n')).toEqual([
+      'Allowed.',
+      '  rpm: 1 of 60 requests used',
+      '  next: 1 of 1 request used, in shadow',
+      '  user: takes no part, because the subject lacks a dimension of its per',
+    ])
   })
 
   it('of two policies that deny names both, and what each needs', async () => {

@@ -39,6 +39,7 @@ describe.each(STORES_TO_TEST)('explain, over %s', (name) => {
       '  It fits in 37s if nothing else is charged.',
       '  It fits now with 12 tokens less.',
       '  It fits now with a limit of 112 for tpm.',
+      '  rpm: 1 of 60 requests used',
     ])
     const { policies } = await limiter.peek(ACME, { cost: { token: 0, request: 0 } })
     expect(policies.map(({ remaining }) => remaining)).toEqual([59, 10])

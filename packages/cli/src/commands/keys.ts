@@ -1,3 +1,4 @@
+import { subjectText, timeText } from '@sluice/core/internal/text'
 import { definitionOf, durationMs, type Limiter } from '@sluice/core'
 import {
   createApiKey,
@@ -16,8 +17,7 @@ import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
-import { timeText } from '../until.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 
 export const keys: Command = {
   summary: "make, replace and end a tenant's API keys",

@@ -1,11 +1,10 @@
+import { nameText, timeText } from '@sluice/core/internal/text'
 import { definitionOf } from '@sluice/core'
 import { readHistory, type PastChange } from '@sluice/core/configuration'
 import { changeLines } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { countOf } from '../command.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
-import { nameText } from '../printable.ts'
-import { timeText } from '../until.ts'
 
 export const log: Command = {
   summary: 'who has changed which setting, when and why',

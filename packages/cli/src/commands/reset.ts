@@ -1,14 +1,14 @@
 import { definitionOf, type Limiter, type PolicyRule, type PolicyState } from '@sluice/core'
 import { removeConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
 import { onRoutes, policiesToReset } from '@sluice/core/internal/limiter'
-import { amountText } from '@sluice/core/internal/text'
+import { amountText, subjectText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError, flagOf } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { look } from '../look.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { settingsOf, settingText, usedOf } from './show.ts'
 
 export const reset: Command = {

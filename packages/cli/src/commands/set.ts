@@ -1,3 +1,4 @@
+import { subjectText, timeText } from '@sluice/core/internal/text'
 import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
 import {
   checkChanges,
@@ -12,9 +13,9 @@ import { textOf } from '../command.ts'
 import { CommandError, flagOf } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
-import { timeText, untilOf } from '../until.ts'
+import { untilOf } from '../until.ts'
 import { settingsOf } from './show.ts'
 
 export const set: Command = {

@@ -8,15 +8,14 @@ import {
   type Units,
 } from '@sluice/core'
 import { readConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
-import { durationText, unitsText } from '@sluice/core/internal/text'
+import { durationText, subjectText, timeText, unitsText } from '@sluice/core/internal/text'
 import { valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { asCommandError, lacksExtension, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { look } from '../look.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
-import { timeText } from '../until.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 
 export const show: Command = {
   summary: 'your limits; with --tenant, what it has left',

@@ -1,18 +1,14 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
-import { amountText, unitsText } from '@sluice/core/internal/text'
+import { subjectText, timeText } from '@sluice/core/internal/text'
 import type { Command, Result } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
-import { deniedBy, denialText, useText } from '../denial-text.ts'
-import { CommandError, installed, lacksExtension } from '../errors.ts'
+import { CommandError, installed } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
-import { nameText } from '../printable.ts'
 import { recordedDenials } from '../recorded-denials.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
-import { timeText } from '../until.ts'
-import { usedOf } from './show.ts'
 
 export const why: Command = {
   summary: 'why a request is denied now, and what would let it pass',
@@ -52,26 +48,10 @@ ${LIMITER_USAGE}`,
     const cost = { request: 1, ...Object.fromEntries(units), ...costOf(textOf(values, 'cost')) }
     const explanation = await explain(limiter, subject, { cost })
     const { degraded } = explanation.decision
-    const users = await usersOf(limiter, explanation.decision, subject)
-    const lines = explanation.decision.policies.map(
-      (state) =>
-        `  ${state.name}: ${unitsText(usedOf(state), state.unit)} of ${amountText(state.burst, state.unit)} used${state.enforced ? '' : ', in shadow'}`,
-    )
+    const users = await usersOf(limiter, explanation.decision, subject['tenant'])
     return {
-      text: [
-        subjectText(subject),
-        explanationText(explanation),
-        ...(explanation.denials.length === 0 ? lines : []),
-        ...(users.length > 0 ? ['Used in the last hours, as recorded:'] : []),
-        ...users.map(({ what, requests, tokens, usd }) =>
-          [
-            `  ${nameText(what)}: ${amountText(requests, 'request')}`,
-            ...(tokens > 0 ? [amountText(tokens, 'token')] : []),
-            ...(usd > 0 ? [unitsText(usd, 'usd')] : []),
-          ].join(', '),
-        ),
-      ].join('\n'),
-      json: { subject, ...explanation, users },
+      text: [subjectText(subject), explanationText(explanation), ...users.lines].join('\n'),
+      json: { subject, ...explanation, users: users.list },
       exitCode: degraded ? 1 : 0,
     }
   },
@@ -86,31 +66,29 @@ function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, optio
 
 /** Lists the denials that are recorded. */
 async function recent(limiter: Limiter, tenant: string, top: number): Promise<Result> {
+  const { denyingText } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
   const denials = await recordedDenials(limiter, tenant)
   const rows = denials
     .slice(0, top)
-    .map((denial) => [
-      timeText(denial.at),
-      denial.id,
-      deniedBy(denial)?.name ?? denial.reason,
-      useText(denial),
-    ])
+    .map((denial) => [timeText(denial.at), denial.id, denyingText(denial)])
   const more =
     denials.length > top ? [`and ${denials.length - top} more: --top ${denials.length}`] : []
   return {
-    text: [table(['time', 'id', 'denied by', 'used'], rows), ...more].join('\n'),
+    text: [table(['time', 'id', 'denied by'], rows), ...more].join('\n'),
     json: { tenant, denials },
   }
 }
 
 /** @throws CommandError When no denial of this id is recorded. */
 async function recorded(limiter: Limiter, tenant: string, id: string): Promise<Result> {
-  const { readDenial } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
-  const denial = await readDenial(limiter, tenant, id)
-  if (denial) return { text: denialText(tenant, denial), json: { tenant, denial } }
-  throw new CommandError(
-    `no denial of ${tenant} with the id ${id} is recorded: it may be older than a day, or one of more than are kept`,
+  const { denialText, readDenial } = await installed(
+    '@sluice/usage',
+    () => import('@sluice/usage/denials'),
   )
+  const denial = await readDenial(limiter, tenant, id)
+  const text = denialText(tenant, id, denial)
+  if (!denial) throw new CommandError(text)
+  return { text, json: { tenant, denial } }
 }
 
 function costOf(text: string | undefined): Readonly<Record<string, number>> {
@@ -125,56 +103,14 @@ function costOf(text: string | undefined): Readonly<Record<string, number>> {
   return Object.fromEntries(pairs)
 }
 
-interface User {
-  readonly what: string
-  requests: number
-  tokens: number
-  usd: number
-}
-
-/** The most users to name. */
-const MOST = 3
-
-/** The longest that hourly rows are read for. */
-const MAX_HOURS = 48
-
-/** Returns who has used up what denies: of a limit for everyone the tenants, else the routes and models of the tenant. */
-async function usersOf(
-  limiter: Limiter,
-  { violated, at }: Decision,
-  { tenant }: Readonly<Record<string, string>>,
-): Promise<User[]> {
-  if (!violated) return []
-  const isGlobal = violated.scope === 'global'
-  const hours = Math.min(MAX_HOURS, Math.ceil(violated.windowMs / 3_600_000))
-  const rows = await rowsOf(limiter, at - hours * 3_600_000, isGlobal ? undefined : tenant)
-  const users = new Map<string, User>()
-  for (const { tenant: of, route, model, outcome, requests, tokens, usd } of rows) {
-    if (outcome !== 'allowed') continue
-    const what = isGlobal ? of : [route, model].filter((name) => name !== '').join(', ') || of
-    const user = users.get(what) ?? { what, requests: 0, tokens: 0, usd: 0 }
-    users.set(what, user)
-    user.requests += requests
-    user.tokens += tokens
-    user.usd += usd
-  }
-  return [...users.values()]
-    .toSorted((a, b) => b.usd - a.usd || b.tokens - a.tokens || b.requests - a.requests)
-    .slice(0, MOST)
-}
-
-/** Returns what is recorded: nothing for a limiter that records nothing. */
-async function rowsOf(limiter: Limiter, from: number, tenant: string | undefined) {
+/** Returns who has used up the limit that denies, if a limiter records usage. */
+async function usersOf(limiter: Limiter, decision: Decision, tenant: string | undefined) {
   try {
-    const { usage } = await import('@sluice/usage/report')
-    const { rows } = await usage(limiter, {
-      from,
-      ...(tenant !== undefined && { tenants: [tenant] }),
-    })
-    return rows
+    const { topUsers, topUsersText } = await import('@sluice/usage/report')
+    const list = (await topUsers(limiter, decision, tenant)) ?? []
+    return { list, lines: list.length === 0 ? [] : [topUsersText(list)] }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return []
-    if (lacksExtension(error)) return []
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    return { list: [], lines: [] }
   }
 }

@@ -1,8 +1,6 @@
 /* The bounds of a preview of sums, whose calls are known to an hour or a day only. */
 import type { Bounds, ChangeBounds, DenialBounds } from '@sluice/replay'
-import { amountText, unitsText } from '@sluice/core/internal/text'
-import { nameText } from '../printable.ts'
-import { timeText } from '../until.ts'
+import { amountText, nameText, timeText, unitsText } from '@sluice/core/internal/text'
 
 /** The head of a table of tenants with bounds. */
 export const BOUNDS_HEAD: readonly string[] = [

@@ -1,13 +1,9 @@
 /* `sluice preview --denials`: what a change of limits decides of the denials that are recorded. */
 import type { Limiter } from '@sluice/core'
 import type { DesiredEntry } from '@sluice/core/configuration'
-import { amountText } from '@sluice/core/internal/text'
-import type { JudgedDenial } from '@sluice/replay'
-import type { RecordedDenial } from '@sluice/usage/denials'
-import { deniedBy, useText } from '../denial-text.ts'
+import { amountText, timeText } from '@sluice/core/internal/text'
 import { table } from '../format.ts'
 import { recordedDenials } from '../recorded-denials.ts'
-import { timeText } from '../until.ts'
 
 /** Decides the recorded denials of a tenant by the limits that a list of settings makes. */
 export async function previewDenials(
@@ -18,26 +14,27 @@ export async function previewDenials(
 ): Promise<{ text: string; json: object }> {
   const { judgeDenials, policySet } = await import('@sluice/replay')
   const denials = await recordedDenials(limiter, tenant)
+  const { denyingText } = await import('@sluice/usage/denials')
   const set = policySet('file', { limiter, configuration: desired })
   const judged = (await judgeDenials(tenant, denials, set)).toReversed()
   const allowed = judged.filter(({ by }) => by === undefined).length
   const [first, last] = [denials.at(-1)?.at ?? 0, denials[0]?.at ?? 0]
+  const rows = judged
+    .slice(0, top)
+    .map(({ denial, by }) => [
+      timeText(denial.at),
+      denial.id,
+      denyingText(denial),
+      by === undefined ? 'allowed' : `denied by ${by}`,
+    ])
   const text = [
     `Of ${amountText(judged.length, 'denial')} of ${tenant} that ${judged.length === 1 ? 'is' : 'are'} recorded, ${timeText(first)} to ${timeText(last)}:`,
     `Allowed then: ${allowed}. Denied as now: ${judged.length - allowed}.`,
     '',
-    table(['time', 'id', 'denied by', 'used', 'then'], judged.slice(0, top).map(rowOf)),
+    table(['time', 'id', 'denied by', 'then'], rows),
     ...(judged.length > top ? [`and ${judged.length - top} more: --top ${judged.length}`] : []),
     '',
     'Each is decided by what was used when it was denied, and by those before it that are allowed then. More may have been denied than are recorded.',
   ].join('\n')
   return { text, json: { tenant, allowed, denials: judged } }
 }
-
-const rowOf = ({ denial, by }: JudgedDenial<RecordedDenial>): string[] => [
-  timeText(denial.at),
-  denial.id,
-  deniedBy(denial)?.name ?? denial.reason,
-  useText(denial),
-  by === undefined ? 'allowed' : `denied by ${by}`,
-]

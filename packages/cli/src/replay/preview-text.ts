@@ -1,8 +1,6 @@
 import type { ChangeBounds, Mistake, PolicyReport, Suggestion, Table } from '@sluice/replay'
-import { amountText, unitsText } from '@sluice/core/internal/text'
+import { amountText, nameText, timeText, unitsText } from '@sluice/core/internal/text'
 import { table } from '../format.ts'
-import { nameText } from '../printable.ts'
-import { timeText } from '../until.ts'
 import { BOUNDS_HEAD, boundsRows, boundsSummary } from './bounds-text.ts'
 import type { NewDenials } from './newly-denied.ts'
 

@@ -1,19 +1,25 @@
-import { amountText, durationText, unitsText } from '../internal/text.ts'
+import { amountText, durationText, unitsText, usedText } from '../internal/text.ts'
+import type { PolicyState } from '../decision.ts'
 import type { Explanation, PolicyDenial } from './explain.ts'
 
 /**
- * Returns an explanation as text, for operators: one line for each policy that denies, and what would let the request
- * pass. It names limits, so do not send it to a client.
+ * Returns an explanation as text, for operators: a line for each policy that denies, what would let the request pass,
+ * and a line for each other policy with its used part. It names limits, so do not send it to a client.
  *
  * @example
  * console.log(explanationText(await explain(limiter, { tenant: 'acme' })))
  */
-export function explanationText({ decision, denials, fittingCost }: Explanation): string {
+export function explanationText(explanation: Explanation): string {
+  const { decision } = explanation
   if (decision.degraded) {
     const end = decision.allowed ? 'Allowed' : 'Denied'
     return `${end} without the store, which failed (${decision.degraded.cause}). See onStoreError.`
   }
-  if (denials.length === 0) return 'Allowed.'
+  return [...denialsText(explanation), ...othersText(explanation)].join('\n')
+}
+
+function denialsText({ decision, denials, fittingCost }: Explanation): string[] {
+  if (denials.length === 0) return ['Allowed.']
   const remedies = [
     waitText(denials, decision.retryAfterMs),
     costText(denials, fittingCost),
@@ -22,11 +28,26 @@ export function explanationText({ decision, denials, fittingCost }: Explanation)
   return [
     ...denials.map(denialText),
     ...remedies.filter((text) => text !== undefined).map((text) => `  ${text}`),
-  ].join('\n')
+  ]
 }
 
 const denialText = ({ policy, unit, used, most, cost }: PolicyDenial): string =>
-  `Denied by ${policy}: ${unitsText(used, unit)} of ${amountText(most, unit)} used, and it asks for ${unitsText(cost, unit)}.`
+  `Denied by ${policy}: ${usedText(used, most, unit)}, and it asks for ${unitsText(cost, unit)}.`
+
+function othersText({ decision, denials }: Explanation): string[] {
+  const names = new Set(denials.map(({ policy }) => policy))
+  const others = decision.policies.filter(({ name }) => !names.has(name))
+  const lacking = decision.skipped.filter(({ why }) => why === 'missing_dimension')
+  return [
+    ...others.map((state) => `  ${stateText(state)}`),
+    ...lacking.map(
+      ({ name }) => `  ${name}: takes no part, because the subject lacks a dimension of its per`,
+    ),
+  ]
+}
+
+const stateText = ({ name, burst, remaining, unit, enforced }: PolicyState): string =>
+  `${name}: ${usedText(Math.max(0, burst - remaining), burst, unit)}${enforced ? '' : ', in shadow'}`
 
 function waitText(denials: readonly PolicyDenial[], retryAfterMs: number | null): string {
   if (retryAfterMs === null) return 'It never fits: it asks for more than the limit.'

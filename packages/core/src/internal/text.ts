@@ -31,3 +31,35 @@ export function unitsText(count: number | 'unlimited', unit: string): string {
 /** Returns a number of units with their name: `3 requests`, `$1.50`. */
 export const amountText = (count: number, unit: string): string =>
   unit === 'usd' ? unitsText(count, unit) : `${count} ${unit}${count === 1 ? '' : 's'}`
+
+/** Returns the used part of a limit: `3 of 60 requests used`. */
+export const usedText = (used: number, most: number, unit: string): string =>
+  `${unitsText(used, unit)} of ${amountText(most, unit)} used`
+
+/** Returns a time as a person reads it: `2026-11-28 18:00Z`. */
+export const timeText = (time: Date | number): string =>
+  new Date(time)
+    .toJSON()
+    .replace('T', ' ')
+    .replace(/(:00)?\.\d+Z$/, 'Z')
+
+// Names come from anybody's requests, and a terminal must not obey them: controls but for the ends of lines, and the
+// characters that reorder text (UAX #9) or break lines.
+const UNPRINTABLE = /(?!\r?\n)[\p{Cc}\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu
+
+const escape = (character: string): string =>
+  `\\u${character.codePointAt(0)?.toString(16).padStart(4, '0')}`
+
+/** Returns a text without what a terminal would obey, such as escape sequences. */
+export const printable = (text: string): string => text.replaceAll(UNPRINTABLE, escape)
+
+/** Returns a name in one line, without what a terminal would obey. */
+export const nameText = (name: string): string => printable(name.replaceAll(/[\r\n]/g, escape))
+
+/** Returns a subject as a person reads it: `tenant=acme route=chat`. */
+export const subjectText = (subject: Readonly<Record<string, string>> | undefined): string =>
+  subject
+    ? Object.entries(subject)
+        .map((pair) => nameText(pair.join('=')))
+        .join(' ')
+    : 'everyone'

@@ -1,3 +1,5 @@
+export { topUsers, topUsersText } from './top-users.ts'
+export type { TopUser } from './top-users.ts'
 export { usage } from './usage.ts'
 export type { Time, UsageOptions } from './usage.ts'
 export type { Outcome, Period, PolicyUsageRow, Usage, UsageRow } from '../rows.ts'

@@ -1,0 +1,56 @@
+import {
+  durationText,
+  nameText,
+  subjectText,
+  timeText,
+  unitsText,
+  usedText,
+} from '@sluice/core/internal/text'
+import type { DeniedPolicy, RecordedDenial } from './denial.ts'
+
+/**
+ * Returns a denial that `readDenial` has read as text, for operators. It names limits, so do not send it to a client.
+ *
+ * @param id The id that was looked up, for the text that says that none is recorded.
+ * @example
+ * console.log(denialText('acme', id, await readDenial(limiter, 'acme', id)))
+ */
+export function denialText(tenant: string, id: string, denial: RecordedDenial | undefined): string {
+  if (!denial) {
+    return `${nameText(tenant)} has no recorded denial with the id ${nameText(id)}: it may be older than a day, not saved yet, or one of more than are kept`
+  }
+  const { at, subject, plan, policies, retryAfterMs } = denial
+  const denying = policies.filter(isDenying)
+  const others = policies.filter((state) => !denying.includes(state))
+  return [
+    `${timeText(at)} ${subjectText({ tenant, ...subject, ...(plan !== undefined && { plan }) })}`,
+    ...(policies.length === 0 ? ['Denied without the store, which failed. See onStoreError.'] : []),
+    ...denying.map(
+      (state) =>
+        `Denied by ${stateText(state)}, and it asked for ${unitsText(state.cost, state.unit)}.`,
+    ),
+    ...(denying.length === 0 ? [] : [`  ${laterText(retryAfterMs)}`]),
+    ...others.map((state) => `  ${stateText(state)}${state.enforced ? '' : ', in shadow'}`),
+  ].join('\n')
+}
+
+/**
+ * Returns which limit has denied a request, how full it was and what was asked for, in a few words, for operators.
+ *
+ * @example
+ * for (const denial of await listDenials(limiter, 'acme')) console.log(denial.id, denyingText(denial))
+ */
+export function denyingText({ policies, reason }: RecordedDenial): string {
+  const state = policies.find(isDenying)
+  return state ? `${stateText(state)}, ${unitsText(state.cost, state.unit)} asked for` : reason
+}
+
+const isDenying = ({ fits, enforced }: DeniedPolicy): boolean => enforced && !fits
+
+const stateText = ({ name, unit, burst, remaining }: DeniedPolicy): string =>
+  `${name}: ${usedText(burst - remaining, burst, unit)}`
+
+const laterText = (retryAfterMs: number | null): string =>
+  retryAfterMs === null
+    ? 'It could never fit: it asked for more than the limit.'
+    : `It would have fitted ${durationText(retryAfterMs)} later, if nothing else was charged.`
