@@ -16,13 +16,23 @@ export interface HandlerOptions {
     ((request: Request) => boolean | string | Promise<boolean | string>) | 'development'
   /** The key of `relay`, with which other processes send their records by POST. @default none is taken */
   readonly relayKey?: string | undefined
+  /**
+   * Answers why a tenant is denied: `whyDenied` of `@sluice/dashboard/why`. @default the page names the command instead
+   */
+  readonly why?: AnswerWhy | undefined
 }
+
+/** Answers the question of a page, which is JSON. */
+export type AnswerWhy = (question: string) => Promise<Response>
 
 /** The most streams at once. Each costs a timer and a connection. */
 const MAX_STREAMS = 100
 /** The most streams of one name. */
 const MAX_STREAMS_EACH = 10
 const MIN_KEY_LENGTH = 32
+
+const CANNOT_ASK =
+  'This page cannot ask the limiter. Run "npx sluice why --tenant NAME", or give dashboardHandler the option why: whyDenied({ api: limiter }) of @sluice/dashboard/why.'
 
 /**
  * Creates a handler that streams a dashboard to browsers as server-sent events, for
@@ -37,8 +47,8 @@ export function dashboardHandler(
   dashboard: Dashboard,
   options: HandlerOptions,
 ): (request: Request) => Promise<Response> {
-  assertKnownOptions('dashboardHandler', options, ['authorize', 'relayKey'])
-  const { authorize, relayKey } = options
+  assertKnownOptions('dashboardHandler', options, ['authorize', 'relayKey', 'why'])
+  const { authorize, relayKey, why } = options
   const isAuthorized = authorize === 'development' ? isLocalDevelopment : authorize
   assertFunction('dashboardHandler.authorize', isAuthorized)
   const state = stateOf(dashboard)
@@ -46,6 +56,7 @@ export function dashboardHandler(
   if (relayKey !== undefined && !(relayKey.length >= MIN_KEY_LENGTH)) {
     throw invalid('relayKey', `must have ${MIN_KEY_LENGTH} characters or more`)
   }
+  if (why !== undefined) assertFunction('dashboardHandler.why', why)
   let streams = 0
   const streamsOf = new Map<string, number>()
   return async (request) => {
@@ -56,6 +67,8 @@ export function dashboardHandler(
     if (!name) {
       return refuse(403, 'This dashboard is for those whom the option "authorize" admits.')
     }
+    const question = new URL(request.url).searchParams.get('why')
+    if (question !== null) return why ? why(question) : refuse(404, CANNOT_ASK)
     if (streams >= MAX_STREAMS) return refuse(503, 'Too many people watch this dashboard.')
     if (typeof name !== 'string') {
       streams += 1

@@ -1,7 +1,7 @@
 export { createDashboard } from './dashboard.ts'
 export type { Dashboard, DashboardOptions } from './dashboard.ts'
 export { dashboardHandler } from './handler.ts'
-export type { HandlerOptions } from './handler.ts'
+export type { AnswerWhy, HandlerOptions } from './handler.ts'
 export type {
   AbandonedRecord,
   DashboardRecord,

@@ -97,14 +97,14 @@ function isOwn({ headers }: IncomingMessage): boolean {
 }
 
 function fetchRequest(incoming: IncomingMessage): Request {
-  const { method = 'GET', headers } = incoming
+  const { url = STREAM, method = 'GET', headers } = incoming
   const sent = ['authorization', 'content-type', 'last-event-id'].flatMap((name) => {
     const value = headers[name]
     return typeof value === 'string' ? [[name, value] as const] : []
   })
   const body = method === 'POST' ? Readable.toWeb(incoming) : null
   const init = { method, headers: Object.fromEntries(sent), body, duplex: 'half' }
-  return new Request(`http://${HOST}${STREAM}`, init as RequestInit)
+  return new Request(`http://${HOST}${url}`, init as RequestInit)
 }
 
 async function send(result: Response, response: ServerResponse): Promise<void> {

@@ -13,6 +13,7 @@ import { Shadow } from './shadow.tsx'
 import { Styles } from './styles.tsx'
 import { busiest, Tenants } from './tenants.tsx'
 import { useView } from './use-view.ts'
+import { Why } from './why.tsx'
 
 /** Props of `Dashboard`. */
 export interface DashboardProps {
@@ -88,6 +89,7 @@ export function Dashboard(props: DashboardProps): ReactNode {
           </div>
         </>
       )}
+      {hasDecisions && <Why key={wanted} url={url} tenants={view.tenants} tenant={wanted} />}
       <Shadow view={view} />
       <Problems view={view} />
     </div>

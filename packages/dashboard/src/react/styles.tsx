@@ -28,8 +28,12 @@ const CSS = `
 .sluice h3 { font-size: 15px; font-weight: 600; }
 .sluice .sluice-headline { font-size: 20px; font-weight: 600; letter-spacing: -0.01em; line-height: 1.3; }
 .sluice-bar { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; }
-.sluice-bar label { display: flex; gap: 8px; align-items: center; margin: 0; color: var(--sluice-soft); font-size: 13px; }
-.sluice-bar select { width: auto; margin: 0; padding: 6px 8px; border: 1px solid var(--sluice-line); border-radius: 8px; background: var(--sluice-card); color: var(--sluice-text); font: inherit; }
+:is(.sluice-bar, .sluice-ask) label { display: flex; gap: 8px; align-items: center; margin: 0; color: var(--sluice-soft); font-size: 13px; }
+:is(.sluice-bar, .sluice-ask) :is(select, input, button) { width: auto; margin: 0; padding: 6px 8px; border: 1px solid var(--sluice-line); border-radius: 8px; background: var(--sluice-card); color: var(--sluice-text); font: inherit; }
+.sluice-ask { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 8px 0; }
+.sluice .sluice-ask input { width: 150px; min-width: 0; }
+.sluice .sluice-ask button { color: var(--sluice-accent); font-weight: 600; cursor: pointer; }
+.sluice .sluice-answer { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13.5px; }
 .sluice-health { display: flex; flex: 1 1 260px; flex-wrap: wrap; gap: 4px 16px; font-size: 13px; }
 .sluice-state::before { content: ''; display: inline-block; width: 9px; height: 9px; margin-right: 7px; border-radius: 50%; background: var(--sluice-soft); }
 :is(.sluice-live, .sluice-store-answering)::before { background: var(--sluice-good); }
@@ -83,7 +87,7 @@ const CSS = `
 .sluice .sluice-findings { display: grid; gap: 6px; margin-top: 6px; font-size: 13.5px; overflow-wrap: anywhere; }
 .sluice-problems { margin-top: 6px; font-size: 13px; overflow-wrap: anywhere; }
 .sluice-problems time { color: var(--sluice-soft); }
-.sluice :is(select, button, summary, .sluice-scroll):focus-visible { outline: 2px solid var(--sluice-accent); outline-offset: 2px; }
+.sluice :is(select, input, button, summary, .sluice-scroll):focus-visible { outline: 2px solid var(--sluice-accent); outline-offset: 2px; }
 @media (prefers-reduced-motion: no-preference) {
   .sluice :is(.sluice-share i, .sluice-meter div) { transition: width 0.2s; }
 }

@@ -10,9 +10,12 @@ const UNITS: Readonly<Record<string, string>> = {
   call: 'Calls at once',
 }
 
+/** Returns the name of a unit: `Tokens`. */
+export const unitName = (unit: string): string => UNITS[unit] ?? unit
+
 /** Returns what a policy limits, in the words of its readers: `Requests a minute on evaluate`. */
 export function titleOf({ unit, windowMs, route }: PolicyView): string {
-  const what = UNITS[unit] ?? unit
+  const what = unitName(unit)
   const title = unit === 'call' ? what : `${what} ${spanOf(windowMs)}`
   return route === undefined ? title : `${title} on ${route}`
 }

@@ -1,0 +1,61 @@
+import type { TenantView } from '../view.ts'
+import type { WhyAnswer, WhyQuestion } from '../why/answer.ts'
+
+/** Returns the question in a form. A form without the parts of a limiter asks about the latest known ones. */
+export function questionIn(form: FormData, known: TenantView | undefined): WhyQuestion {
+  const textOf = (name: string): string | undefined => {
+    const text = form.get(name)
+    return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined
+  }
+  const id = textOf('id')
+  const limiter = textOf('limiter')
+  return {
+    tenant: textOf('tenant') ?? '',
+    ...(id !== undefined && { id }),
+    ...(known ? partsOf(known) : { subject: partsIn('subject.'), cost: costsIn() }),
+    ...(limiter !== undefined && { limiter }),
+  }
+
+  function partsIn(prefix: string): Record<string, string> {
+    const names = [...form.keys()].filter((name) => name.startsWith(prefix))
+    const parts = names.map((name) => [name.slice(prefix.length), textOf(name)] as const)
+    return Object.fromEntries(parts.filter((part) => part[1] !== undefined)) as Record<
+      string,
+      string
+    >
+  }
+
+  function costsIn(): Record<string, number> {
+    const amounts = Object.entries(partsIn('cost.'))
+    return Object.fromEntries(
+      amounts.map(([unit, text]) => [
+        unit,
+        unit === 'usd' ? Math.round(Number(text) * 1_000_000) : Number(text),
+      ]),
+    )
+  }
+}
+
+/** Returns the plan of a tenant, and the limiter and route of the policy that has denied it most. */
+function partsOf({ plan, policies }: TenantView): Pick<WhyQuestion, 'limiter' | 'subject'> {
+  const [policy] = policies.toSorted((a, b) => denialsOf(b) - denialsOf(a))
+  const route = policy?.route
+  return {
+    ...(policy && { limiter: policy.limiter }),
+    subject: { ...(plan !== undefined && { plan }), ...(route !== undefined && { route }) },
+  }
+}
+
+const denialsOf = ({ denied, enforced }: TenantView['policies'][number]): number =>
+  enforced ? denied : 0
+
+/** Asks the handler at `url`. @throws When it does not answer as a handler does. */
+export async function ask(
+  url: string,
+  question: WhyQuestion,
+): Promise<WhyAnswer | { readonly message: string }> {
+  const address = new URL(url, document.baseURI)
+  address.searchParams.set('why', JSON.stringify(question))
+  const response = await fetch(address)
+  return (await response.json()) as WhyAnswer | { readonly message: string }
+}

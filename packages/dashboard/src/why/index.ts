@@ -1,0 +1,2 @@
+export { whyDenied } from './why-denied.ts'
+export type { WhyOptions } from './why-denied.ts'
