@@ -32,7 +32,7 @@ const MAX_STREAMS_EACH = 10
 const MIN_KEY_LENGTH = 32
 
 const CANNOT_ASK =
-  'This page cannot ask the limiter. Run "npx sluice why --tenant NAME", or give dashboardHandler the option why: whyDenied({ api: limiter }) of @sluice/dashboard/why.'
+  'This page cannot ask the limiter. Run "npx @sluice/cli why --tenant NAME", or give dashboardHandler the option why: whyDenied({ api: limiter }) of @sluice/dashboard/why.'
 
 /**
  * Creates a handler that streams a dashboard to browsers as server-sent events, for

@@ -92,7 +92,10 @@ describe('a page', () => {
   it('is told the command and the option, where the handler cannot answer', async () => {
     const ask = asking({ api: setUp(redis).limiter }, createDashboard(), { why: undefined })
     const { status, lines } = await ask({ tenant: 'acme' })
-    expect([status, lines[0]]).toEqual([404, expect.stringContaining('sluice why --tenant NAME')])
+    expect([status, lines[0]]).toEqual([
+      404,
+      expect.stringContaining('npx @sluice/cli why --tenant NAME'),
+    ])
     expect(lines[0]).toContain('whyDenied({ api: limiter })')
   })
 

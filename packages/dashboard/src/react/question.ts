@@ -36,12 +36,13 @@ export function questionIn(form: FormData, known: TenantView | undefined): WhyQu
   }
 }
 
-/** Returns the plan of a tenant, and the limiter and route of the policy that has denied it most. */
+/** Returns the plan of a tenant, the limiter that has denied it most, and the route on which it has. */
 function partsOf({ plan, policies }: TenantView): Pick<WhyQuestion, 'limiter' | 'subject'> {
-  const [policy] = policies.toSorted((a, b) => denialsOf(b) - denialsOf(a))
-  const route = policy?.route
+  const sorted = policies.toSorted((a, b) => denialsOf(b) - denialsOf(a))
+  const limiter = sorted[0]?.limiter
+  const route = sorted.find((one) => one.limiter === limiter && one.route !== undefined)?.route
   return {
-    ...(policy && { limiter: policy.limiter }),
+    ...(limiter !== undefined && { limiter }),
     subject: { ...(plan !== undefined && { plan }), ...(route !== undefined && { route }) },
   }
 }

@@ -42,6 +42,10 @@ export function Why({ url, tenants, tenant = '' }: WhyProps): ReactNode {
   return (
     <section className="sluice-card" aria-labelledby="sluice-why">
       <h3 id="sluice-why">Why is it denied?</h3>
+      <p className="sluice-hint">
+        Asks the limiter, and charges nothing: for one of each unit, unless you say how many. An id
+        is the <code>X-Request-Id</code> of a 429.
+      </p>
       <form className="sluice-ask" onSubmit={(event) => void submit(event)}>
         <label>
           Tenant
@@ -63,9 +67,6 @@ export function Why({ url, tenants, tenant = '' }: WhyProps): ReactNode {
       </form>
       <p className="sluice-answer" role="status">
         {text}
-      </p>
-      <p className="sluice-hint">
-        It charges nothing. The id is the <code>X-Request-Id</code> of a 429.
       </p>
     </section>
   )
