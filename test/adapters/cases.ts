@@ -14,6 +14,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUpAtMidnight, perMinute, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { denialIdCases } from './denial-ids.ts'
 import { hangUpCases } from './hang-ups.ts'
 import { createApp, holdTimers, storeDown, type App, type Serve, type Served } from './support.ts'
 
@@ -27,6 +28,8 @@ export interface CaseOptions {
    * to one that is denied. @default as for GET
    */
   readonly headAnswers?: readonly (readonly [status: number, remaining: string | null])[]
+  /** False for an adapter without the option `onDenied`. @default true */
+  readonly hasOnDenied?: boolean
 }
 
 const HEAD_ANSWERS = [
@@ -38,7 +41,7 @@ const HEAD_ANSWERS = [
 /** The cases that every adapter is held to, on the framework's real server. */
 export function adapterCases(
   serve: Serve,
-  { spellings, serveHttp2, headAnswers = HEAD_ANSWERS }: CaseOptions,
+  { spellings, serveHttp2, headAnswers = HEAD_ANSWERS, hasOnDenied = true }: CaseOptions,
 ): void {
   const running: Served[] = []
   afterEach(async () => {
@@ -55,6 +58,7 @@ export function adapterCases(
   }
 
   hangUpCases(serve, { serveHttp2 })
+  if (hasOnDenied) denialIdCases(serve)
 
   describe('limits', () => {
     it('adds the headers to allowed responses, and denies what is beyond the limit', async () => {

@@ -10,6 +10,7 @@ import {
   type Limiter,
 } from '@sluice/core'
 import type { RequestReservation, ReservedCost } from '@sluice/core/http'
+import type { denialId } from '@sluice/usage/denials'
 import { expect, vi } from 'vitest'
 import { subject } from '../core/http/support.ts'
 
@@ -20,7 +21,11 @@ type AppSubject = (
 /** The app that each framework serves: the adapter before four routes, and one route without it. */
 export interface App {
   readonly limiter: Limiter
-  readonly options: { readonly subject: AppSubject; readonly cost?: ReservedCost }
+  readonly options: {
+    readonly subject: AppSubject
+    readonly cost?: ReservedCost
+    readonly onDenied?: ReturnType<typeof denialId>
+  }
   /** Answers `GET` and `POST /api/ai/chat`. */
   readonly chat: () => string
   /** Answers `POST /api/ai/settle`, which settles what is reserved for it. */

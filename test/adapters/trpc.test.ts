@@ -53,6 +53,8 @@ adapterCases(serve, {
   spellings: ['/api/ai/%63hat', '/api/ai/chat/'],
   // By itself, tRPC calls no procedure for HEAD.
   headAnswers: Array.from({ length: 3 }, () => [204, null] as const),
+  // Its denials have no headers.
+  hasOnDenied: false,
 })
 
 const serveNode: Serve = ({ limiter, options, chat }) => {
