@@ -14,6 +14,19 @@ import { BROWSER, openBrowser } from './browser.ts'
 
 const CHAT = { tenant: 'acme', route: 'chat' }
 
+type OpenOptions = Parameters<Browser['newContext']>[0] & {
+  /** No request has been sent. */
+  readonly isQuiet?: boolean
+}
+
+/** Uses 90 of 100 tokens, and is denied 22 more with the id `req_7`. */
+async function sendRequests(limiter: Limiter): Promise<void> {
+  await limiter.check(CHAT, { cost: { token: 90 } })
+  const denied = await limiter.check(CHAT, { cost: { token: 22 } })
+  const headers = { 'x-request-id': 'req_7' }
+  if (!denied.allowed) denialId()(denied, new Request('https://app.example', { headers }))
+}
+
 const panel = (page: Page) => page.getByRole('region', { name: 'Why is it denied?' })
 
 /** Presses the button. Resolves to the lines of the answer, which begins so. */
@@ -40,7 +53,7 @@ describe.skipIf(BROWSER === undefined)('the question on a page in a browser', ()
   /** Serves a page about a limiter whose tenant has 10 of 100 tokens left, and opens it. */
   async function open(
     extensions: readonly Extension[],
-    options: Parameters<Browser['newContext']>[0] = {},
+    { isQuiet = false, ...options }: OpenOptions = {},
   ): Promise<{ page: Page; limiter: Limiter }> {
     const dashboard = createDashboard()
     const { limiter } = redis.setUp(
@@ -50,10 +63,7 @@ describe.skipIf(BROWSER === undefined)('the question on a page in a browser', ()
       ],
       { extensions: [dashboard.watch({ name: 'api' }), ...extensions] },
     )
-    await limiter.check(CHAT, { cost: { token: 90 } })
-    const denied = await limiter.check(CHAT, { cost: { token: 22 } })
-    const headers = { 'x-request-id': 'req_7' }
-    if (!denied.allowed) denialId()(denied, new Request('https://app.example', { headers }))
+    if (!isQuiet) await sendRequests(limiter)
     const handler = dashboardHandler(dashboard, {
       authorize: () => true,
       why: whyDenied({ api: limiter }),
@@ -106,8 +116,9 @@ describe.skipIf(BROWSER === undefined)('the question on a page in a browser', ()
     await ask(page, 'globex has no recorded denial with the id req_7')
   })
 
-  it('says how to record denials, where none are', async () => {
-    const { page } = await open([])
+  it('says how to record denials, where none are, before the first decision too', async () => {
+    const { page } = await open([], { isQuiet: true })
+    await page.getByText('No decision has reached this page yet').waitFor()
     await panel(page).getByLabel('Tenant').fill('acme')
     await panel(page).getByLabel('Id of a denial').fill('req_7')
     const answer = await ask(page, 'denials are not recorded')

@@ -89,7 +89,7 @@ export function Dashboard(props: DashboardProps): ReactNode {
           </div>
         </>
       )}
-      {hasDecisions && <Why key={wanted} url={url} tenants={view.tenants} tenant={wanted} />}
+      {view && <Why key={wanted} url={url} tenants={view.tenants} tenant={wanted} />}
       <Shadow view={view} />
       <Problems view={view} />
     </div>
