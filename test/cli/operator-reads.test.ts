@@ -99,6 +99,15 @@ describe('sluice why', () => {
       1,
       expect.stringContaining('acme has no recorded denial with the id req_8: '),
     ])
+    const recent = await app.sluice(['why', '--tenant', 'acme', '--recent'])
+    expect(recent.out).toMatch(
+      /^time +id +denied by\n\S+ \S+ +req_7 +rpm: 20 of 20 requests used, 2 asked for$/,
+    )
+    const nobody = await app.sluice(['why', '--tenant', 'other', '--recent'])
+    expect([nobody.exitCode, nobody.err]).toEqual([
+      1,
+      'sluice: no denial of other is recorded since yesterday (UTC)',
+    ])
     const stray = await app.sluice([...args, 'req_7', '--route', 'chat'])
     expect(stray.err).toContain('--id needs the tenant, and nothing else')
   })

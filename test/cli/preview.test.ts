@@ -1,7 +1,8 @@
+import { flushDenials } from '@sluice/usage/denials'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
-import { BUDGET_FILE, limitsFile } from './limits.ts'
+import { BUDGET_FILE, instanceOf, limitsFile } from './limits.ts'
 import { envOf, project, removeProjects, type Project } from './project.ts'
 
 const redis = sharedRedisOverHttp()
@@ -91,6 +92,51 @@ describe('sluice preview', () => {
     const alone = await app.sluice(['preview', 'log.csv', '--except', 'acme'])
     expect(alone).toMatchObject({ exitCode: 1 })
     expect(alone.err).toContain('--except needs --suggest')
+  })
+
+  it('decides the recorded denials of a tenant by the new limits', async () => {
+    const prefix = freshPrefix()
+    const raised = "export const configuration = [{ policy: 'rpm', settings: { limit: 22 } }]"
+    app.write('src/limits.ts', limitsFile(prefix) + raised)
+    const running = instanceOf(redis.local, prefix)
+    const subject = { tenant: 'acme', route: 'chat' }
+    for (const request of [20, 2, 1, 30])
+      await running.check(subject, { cost: { request, usd: 0 } })
+    await flushDenials(running)
+    const args = ['preview', '--denials', '--tenant', 'acme']
+    const { out, exitCode } = await app.sluice(args)
+    expect([exitCode, ...out.split('\n')]).toEqual([
+      0,
+      'rpm (everyone): limit as in the code -> 22',
+      '',
+      expect.stringMatching(/^Of 3 denials of acme that are recorded, \S+ \S+ to \S+ \S+:$/),
+      'Allowed then: 1. Denied as now: 2.',
+      '',
+      expect.stringMatching(/^time +id +denied by +then$/),
+      expect.stringMatching(/ rpm: 20 of 20 requests used, 30 asked for +denied by rpm$/),
+      expect.stringMatching(/ rpm: 20 of 20 requests used, 1 asked for +denied by rpm$/),
+      expect.stringMatching(/ rpm: 20 of 20 requests used, 2 asked for +allowed$/),
+      '',
+      expect.stringMatching(/^Each is decided by what was used when it was denied/),
+    ])
+    expect(JSON.parse((await app.sluice([...args, '--json'])).out)).toMatchObject({
+      changes: [{ policy: 'rpm', to: { limit: 22 } }],
+      allowed: 1,
+      denials: [{ by: 'rpm' }, { by: 'rpm' }, { denial: { policies: [{ cost: 2 }, {}, {}, {}] } }],
+    })
+    const refused = [
+      [['--denials'], '--denials and --tenant NAME need each other'],
+      [['log.csv', '--tenant', 'acme'], '--denials and --tenant NAME need each other'],
+      [['log.csv', '--denials', '--tenant', 'acme'], '--denials takes no log'],
+      [['--denials', '--tenant', 'acme', '--suggest'], '--suggest is for a log'],
+      [['--denials', '--tenant', 'other'], 'no denial of other is recorded'],
+    ] as const
+    for (const [options, says] of refused) {
+      expect(await app.sluice(['preview', ...options])).toMatchObject({
+        exitCode: 1,
+        err: expect.stringContaining(says),
+      })
+    }
   })
 
   it('compares with the settings in the store, and changes nothing', async () => {
