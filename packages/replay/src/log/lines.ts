@@ -9,11 +9,14 @@ export interface Line {
   readonly text: string
 }
 
-/** Splits a text into lines and numbers them from 1. Blank lines are left out, longer ones are faults. */
+/**
+ * Splits a text into lines and numbers them from 1. Blank lines are left out, longer ones are faults. Those of one chunk
+ * come together: a step for each line would cost more than reading it.
+ */
 export async function* linesOf(
   stream: Readable,
   maxLine: number = MAX_LINE,
-): AsyncGenerator<Line | Fault> {
+): AsyncGenerator<readonly (Line | Fault)[]> {
   let line = 0
   let rest = ''
   let isTooLong = false
@@ -28,14 +31,11 @@ export async function* linesOf(
   for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
     const parts = (rest + chunk).split('\n')
     rest = parts.pop() ?? ''
-    for (const part of parts) {
-      const found = next(part)
-      if (found) yield found
-    }
+    yield parts.flatMap((part) => next(part) ?? [])
     if (rest.length > maxLine) [rest, isTooLong] = ['', true]
   }
   const last = next(rest)
-  if (last) yield last
+  if (last) yield [last]
 }
 
 /** The values of a line, or the reason for which it has none. */
@@ -46,13 +46,12 @@ export async function* lineRows(
   stream: Readable,
   parse: (text: string) => ParsedLine,
 ): AsyncGenerator<Row | Fault> {
-  for await (const item of linesOf(stream)) {
-    if ('reason' in item) {
-      yield item
-      continue
-    }
-    const { line } = item
-    const parsed = parse(item.text)
-    yield 'values' in parsed ? { line, values: parsed.values } : { line, reason: parsed.reason }
+  for await (const items of linesOf(stream)) {
+    for (const item of items) yield 'reason' in item ? item : rowOf(item, parse)
   }
+}
+
+function rowOf({ line, text }: Line, parse: (text: string) => ParsedLine): Row | Fault {
+  const parsed = parse(text)
+  return 'values' in parsed ? { line, values: parsed.values } : { line, reason: parsed.reason }
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Fault, Row } from './row.ts'
 import { parseJson } from './json-rows.ts'
-import { linesOf } from './lines.ts'
+import { linesOf, type Line } from './lines.ts'
 
 /** A batch of spans is one line, so lines are long. */
 const MAX_BATCH = 64_000_000
@@ -32,26 +32,25 @@ export type SpanKind = 'model' | 'server'
  * https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
  */
 export async function* otlpRows(stream: Readable, kind?: SpanKind): AsyncGenerator<Row | Fault> {
-  for await (const item of linesOf(stream, MAX_BATCH)) {
-    if ('reason' in item) {
-      yield item
-      continue
+  for await (const items of linesOf(stream, MAX_BATCH)) {
+    for (const item of items) {
+      if ('reason' in item) yield item
+      else yield* spansOf(item, kind)
     }
-    const { line, text } = item
-    const batch = parseJson(text) as Batch | null | undefined
-    if (!Array.isArray(batch?.resourceSpans)) {
-      yield { line, reason: 'the line is not a batch of spans' }
-      continue
-    }
-    for (const {
-      resource,
-      scopeSpans = [],
-    } of batch.resourceSpans as Batch['resourceSpans'] & {}) {
-      const shared = valuesOf(resource?.attributes)
-      for (const span of scopeSpans.flatMap(({ spans = [] }) => spans)) {
-        const values = { ...shared, ...valuesOf(span.attributes), time: span.startTimeUnixNano }
-        if (kind === undefined || spanKind(span, values) === kind) yield { line, values }
-      }
+  }
+}
+
+function* spansOf({ line, text }: Line, kind: SpanKind | undefined): Generator<Row | Fault> {
+  const batch = parseJson(text) as Batch | null | undefined
+  if (!Array.isArray(batch?.resourceSpans)) {
+    yield { line, reason: 'the line is not a batch of spans' }
+    return
+  }
+  for (const { resource, scopeSpans = [] } of batch.resourceSpans as Batch['resourceSpans'] & {}) {
+    const shared = valuesOf(resource?.attributes)
+    for (const span of scopeSpans.flatMap(({ spans = [] }) => spans)) {
+      const values = { ...shared, ...valuesOf(span.attributes), time: span.startTimeUnixNano }
+      if (kind === undefined || spanKind(span, values) === kind) yield { line, values }
     }
   }
 }
