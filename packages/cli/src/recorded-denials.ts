@@ -1,4 +1,5 @@
 import type { Limiter } from '@sluice/core'
+import { nameText } from '@sluice/core/internal/text'
 import type { RecordedDenial } from '@sluice/usage/denials'
 import { CommandError, installed } from './errors.ts'
 
@@ -7,5 +8,5 @@ export async function recordedDenials(limiter: Limiter, tenant: string): Promise
   const { listDenials } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
   const denials = await listDenials(limiter, tenant)
   if (denials.length > 0) return denials
-  throw new CommandError(`no denial of ${tenant} is recorded since yesterday (UTC)`)
+  throw new CommandError(`no denial of ${nameText(tenant)} is recorded since yesterday (UTC)`)
 }

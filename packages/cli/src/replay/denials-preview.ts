@@ -1,7 +1,7 @@
 /* `sluice preview --denials`: what a change of limits decides of the denials that are recorded. */
 import type { Limiter } from '@sluice/core'
 import type { DesiredEntry } from '@sluice/core/configuration'
-import { amountText, timeText } from '@sluice/core/internal/text'
+import { amountText, nameText, timeText } from '@sluice/core/internal/text'
 import { table } from '../format.ts'
 import { recordedDenials } from '../recorded-denials.ts'
 
@@ -28,7 +28,7 @@ export async function previewDenials(
       by === undefined ? 'allowed' : `denied by ${by}`,
     ])
   const text = [
-    `Of ${amountText(judged.length, 'denial')} of ${tenant} that ${judged.length === 1 ? 'is' : 'are'} recorded, ${timeText(first)} to ${timeText(last)}:`,
+    `Of ${amountText(judged.length, 'denial')} of ${nameText(tenant)} that ${judged.length === 1 ? 'is' : 'are'} recorded, ${timeText(first)} to ${timeText(last)}:`,
     `Allowed then: ${allowed}. Denied as now: ${judged.length - allowed}.`,
     '',
     table(['time', 'id', 'denied by', 'then'], rows),
