@@ -30,28 +30,6 @@ describe('the index of the docs', () => {
   })
 })
 
-describe('llms.txt', () => {
-  it('lists every page', () => {
-    const listed = new Set(linksOf('llms.txt'))
-    // Their index is listed.
-    const pages = docs.filter((page) => dirname(page) !== 'docs/coming-from')
-    expect(pages.filter((page) => !listed.has(page))).toEqual([])
-  })
-
-  it('has the form that llmstxt.org gives', () => {
-    const [title, summary, ...rest] = read('llms.txt').split(/\n{2,}/)
-    expect(title).toMatch(/^# \S+$/)
-    expect(summary).toMatch(/^> [^\n]+$/)
-    const sections = rest.slice(rest.findIndex((part) => part.startsWith('## ')))
-    expect(sections.length).toBeGreaterThan(4)
-    for (const [index, part] of sections.entries()) {
-      const lines = part.trim().split('\n')
-      const form = index % 2 === 0 ? /^## .+$/ : /^- \[[^\]]+\]\([^)]+\): .+$/
-      expect(lines.filter((line) => !form.test(line))).toEqual([])
-    }
-  })
-})
-
 /** The relative links and pictures of a page, also those of HTML. */
 function linksOf(page: string): string[] {
   const text = withoutCode(read(page))

@@ -1,0 +1,45 @@
+// Writes llms.txt, for agents, in the form of llmstxt.org: the facts of docs/in-short.md, and the pages that
+// docs/README.md lists. Run it by `npm run docs:llms`.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { posix } from 'node:path'
+
+const root = new URL('..', import.meta.url)
+const read = (page: string): string => readFileSync(new URL(page, root), 'utf8')
+
+/** An entry of the index: a line of a list, or a row of the table of frameworks. */
+const LINE = /^- (?<entry>\[[^\]]+\]\([^)]+\): .+)$/
+const ROW = /^\| (?<link>\[[^\]]+\]\([^)]+\)) *\| (?<file>\S+) *\| \d+ *\| (?<how>.+?) *\|$/
+/** An agent may leave this section out: llmstxt.org gives such a section the name "Optional". */
+const OPTIONAL = 'Why'
+
+/** Returns the text of llms.txt. @throws Error When a line of the index has another form. */
+export function makeLlms(): string {
+  const [, summary, title, facts] = read('docs/in-short.md').split('\n\n')
+  const sections = read('docs/README.md')
+    .trim()
+    .split(/\n+## /)
+    .slice(1)
+    .map(makeSection)
+  return ['# Sluice', `> ${summary}`, title, facts, ...sections].join('\n\n') + '\n'
+}
+
+function makeSection(section: string): string {
+  const [title = '', ...lines] = section.split('\n')
+  const entries = lines.filter((line) => /^(?:- |\| \[)/.test(line)).map(makeEntry)
+  return `## ${title === OPTIONAL ? 'Optional' : title}\n\n${entries.join('\n')}`
+}
+
+function makeEntry(line: string): string {
+  const { entry, link, file, how } = (LINE.exec(line) ?? ROW.exec(line))?.groups ?? {}
+  if (!entry && !link) {
+    throw new Error(
+      `docs/README.md: write "${line}" as "- [title](page): description", or as a row of the table of frameworks.`,
+    )
+  }
+  // Its links are relative to `docs`.
+  return `- ${entry ?? `${link}: ${how}, in ${file}`}`.replaceAll(/(?<=\]\()[^)]+/g, (page) =>
+    posix.join('docs', page),
+  )
+}
+
+if (import.meta.main) writeFileSync(new URL('llms.txt', root), makeLlms())
