@@ -19,6 +19,7 @@ beforeEach(() => {
   operator = createOperator(redis.local)
 })
 afterEach(async () => {
+  texts.length = 0
   for (const client of clients.splice(0)) await client.close()
 })
 afterAll(removeProjects)
@@ -42,29 +43,74 @@ async function connect(args: readonly string[] = [], node = process.execPath): P
 async function ask(client: Client, name: string, given: Record<string, unknown> = {}) {
   const answer = await client.callTool({ name, arguments: given })
   const [content] = answer.content as readonly { text: string }[]
-  return { text: content?.text ?? '', isError: answer.isError === true }
+  const text = content?.text ?? ''
+  if (name !== 'docs') texts.push(text)
+  return { text, isError: answer.isError === true }
 }
 
-const MISTAKES: readonly (readonly [name: string, given: Record<string, unknown>, says: string])[] =
+/** What the tools have said. A page of the documentation has command lines. */
+const texts: string[] = []
+
+/** Returns the texts that name options of a command line: an agent has tools and their arguments. */
+const commandLines = (): string[] =>
+  texts
+    .map((text) => text.replace(/--limits FILE, where sluice mcp is started$/, ''))
+    .filter((text) => /(?:^|\s)--[a-z]|\bsluice [a-z]|[A-Z]=/.test(text))
+
+type Mistake = readonly [name: string, given: Record<string, unknown>, says: string]
+
+async function answersTo(client: Client, mistakes: readonly Mistake[]) {
+  const answers = []
+  for (const [name, given] of mistakes) answers.push(await ask(client, name, given))
+  return answers
+}
+
+const errorsOf = (mistakes: readonly Mistake[]) =>
+  mistakes.map(([, , says]) => ({ text: expect.stringContaining(says), isError: true }))
+
+const MISTAKES: readonly Mistake[] = [
+  ['why', {}, 'why needs the argument "subject"'],
   [
-    ['why', {}, 'why needs the argument "subject"'],
-    ['why', { subject: { tenant: 'acme' } }, 'a policy counts by route: add --route NAME'],
-    ['show', { tenant: 'acme' }, 'show has no argument "tenant", but subject'],
-    ['show', { subject: 'acme' }, 'show: "subject" must be of the type object'],
-    ['usage', { from: 'soon' }, '--from soon must be a date'],
-    ['preview', { log: 'log.csv' }, 'exports no list "configuration"'],
-    ...[
-      '--yes',
-      '.env.local',
-      '/proc/self/environ',
-      '../log.csv',
-      'a/.git/x.csv',
-      '/etc/hosts.txt',
-      'C:\\x\\..\\y.csv',
-    ].map((log) => ['preview', { log }, 'log must be a file of the project'] as const),
-    ['docs', { topic: '../../package' }, 'there is no page "../../package"'],
-    ['nope', {}, 'there is no tool "nope"'],
-  ]
+    'why',
+    { subject: { tenant: 'acme' } },
+    'a policy counts by route: add "subject": { "route": "NAME" }',
+  ],
+  ['why', { subject: {} }, 'such as "subject": { "tenant": "acme" }'],
+  ['why', { subject: ACME, id: 'x' }, '"id" needs the tenant, and nothing else: "subject"'],
+  ['why', { subject: ACME, cost: { token: '' } }, 'such as "token": "1200"'],
+  ['why', { subject: ACME, cost: { usd: '1' } }, '"cost" counts dollars: write "usd": "$1"'],
+  ['show', { subject: { project: '' } }, 'such as "subject": { "project": "p1" }'],
+  ['log', { top: 'all' }, '"top" all must be a number from 1'],
+  ['show', { tenant: 'acme' }, 'show has no argument "tenant", but subject'],
+  ['show', { subject: 'acme' }, 'show: "subject" must be of the type object'],
+  ['usage', { from: 'soon' }, '"from" soon must be a date'],
+  ['preview', { log: 'log.csv' }, 'exports no list "configuration"'],
+  ...[
+    '--yes',
+    '.env.local',
+    '/proc/self/environ',
+    '../log.csv',
+    'a/.git/x.csv',
+    '/etc/hosts.txt',
+    'C:\\x\\..\\y.csv',
+  ].map((log) => ['preview', { log }, 'log must be a file of the project'] as const),
+  ['docs', { topic: '../../package' }, 'there is no page "../../package"'],
+  ['nope', {}, 'there is no tool "nope"'],
+]
+
+const MISTAKES_OF_CHANGES: readonly Mistake[] = [
+  ['set', { policy: 'rpm', settings: {} }, 'such as rpm and "limit": "30"'],
+  ['set', { policy: 'rpm', settings: { Limit: '5' } }, 'such as "limit": "30"'],
+  ['set', { policy: 'rpm', settings: { limit: '$5' } }, 'rpm counts requests, not dollars'],
+  ['set', { policy: 'rpm', settings: { limit: '5' }, until: 'soon' }, '"until" soon must be'],
+  ['set', { policy: 'budget', settings: { limit: '5' } }, 'write "limit": "$5"'],
+  [
+    'set',
+    { policy: 'rpm', settings: { limit: '5' }, yes: true, note: 'x'.repeat(9_999) },
+    '"note" must be',
+  ],
+  ['undo', { 'if-version': 'old' }, 'the tool log, and the same without "yes": true'],
+]
 
 describe('sluice mcp', () => {
   it.each(NODES)('serves what reads, and nothing that changes, on %s', async (node) => {
@@ -113,20 +159,36 @@ describe('sluice mcp', () => {
       note: 'a loop',
     }
     expect(await ask(client, 'set', change)).toMatchObject({
-      text: expect.stringContaining('Add --yes'),
+      text: expect.stringContaining('Add "yes": true to change it'),
     })
     expect(await operator.limitOf()).toBe(20)
     await ask(client, 'set', { ...change, yes: true })
     expect(await operator.limitOf()).toBe(7)
     expect((await ask(client, 'log')).text).toContain('a loop')
-    await ask(client, 'undo', { yes: true })
+    const shown = await ask(client, 'undo')
+    const [, version = ''] = /"yes": true, "if-version": "(\w+)"$/.exec(shown.text) ?? []
+    await ask(client, 'undo', { yes: true, 'if-version': version })
     expect(await operator.limitOf()).toBe(20)
     expect((await operator.running.peek(ACME, FREE)).policies[0]?.remaining).toBe(20)
+    expect(commandLines()).toEqual([])
   })
 
-  it.each(MISTAKES)('says what is wrong with a call: %s %j', async (name, given, says) => {
-    const answer = await ask(await connect(), name, given)
-    expect(answer).toEqual({ text: expect.stringContaining(says), isError: true })
+  it('says what is wrong with a call', async () => {
+    expect(await answersTo(await connect(), MISTAKES)).toEqual(errorsOf(MISTAKES))
+    expect(commandLines()).toEqual([])
+  })
+
+  it('says what is wrong with a change', async () => {
+    const client = await connect(['--allow-changes'])
+    expect(await answersTo(client, MISTAKES_OF_CHANGES)).toEqual(errorsOf(MISTAKES_OF_CHANGES))
+    expect(commandLines()).toEqual([])
+  })
+
+  it('names its own options where no tool can name a limiter', async () => {
+    const client = await connect(['--limits', 'none.ts'])
+    expect((await ask(client, 'show')).text).toBe(
+      'there is no file none.ts. Name another: --limits FILE, where sluice mcp is started',
+    )
   })
 
   it('is not disturbed by what a file of limits prints', async () => {

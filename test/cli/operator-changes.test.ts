@@ -64,7 +64,7 @@ describe('sluice set', () => {
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     ['rpm', 'name a policy and a setting'],
     ['nope limit=5', 'src/limits.ts has no policy "nope", but rpm, daily, budget, all'],
-    ['rpm limit', 'limit must be SETTING=VALUE'],
+    ['rpm limit', 'limit must be a setting and its value, such as limit=30'],
     ['rpm limit=5 --route chat', '"rpm" counts by tenant: add --tenant NAME'],
     ['all limit=5 --tenant acme', '"all" is one limit for everyone: leave out tenant=acme'],
     ['rpm limit=-5 --yes', 'must be a whole number from 0'],
@@ -84,7 +84,10 @@ describe('sluice set', () => {
     ['rpm limit=5 --tenant a --tenant b', '--tenant is given twice'],
     ['rpm limit=5 --tenant a --route x', '"rpm" counts by tenant: leave out route=x'],
     ['rpm limit=5 --until 2027-02-30T00:00Z', '--until 2027-02-30T00:00Z must be a duration'],
-    ['rpm limit=5 --subject x', '--subject x must be NAME=VALUE'],
+    [
+      'rpm limit=5 --subject x',
+      '--subject x must have a name and a value, such as --subject project=p1',
+    ],
   ]
   it.each(MISTAKES)('refuses: %s', async (args, says) => {
     const { out, err, exitCode } = await app.sluice(['set', ...args.split(' ')])

@@ -135,8 +135,8 @@ describe('sluice why', () => {
 
   it.each([
     ['', 'name who was denied'],
-    ['--tenant acme --cost token', '--cost token must be UNIT=N'],
-    ['--tenant acme --cost usd=much', '--cost usd=much must be UNIT=N'],
+    ['--tenant acme --cost token', '--cost token must be a unit and an amount, such as token=1200'],
+    ['--tenant acme --cost usd=much', '--cost usd=much must be a unit and an amount'],
     ['--tenant acme --cost usd=49', "--cost counts dollars: write usd='$49', with the sign"],
     ['--tenant acme --cost token=$4', '--cost counts tokens, not dollars: token=4'],
     ['--tenant acme', 'a policy counts by route: add --route NAME'],

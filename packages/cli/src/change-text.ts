@@ -1,10 +1,12 @@
 import type { PolicyRule } from '@sluice/core'
 import type { EntryChange, Settings } from '@sluice/core/configuration'
 import { subjectText, timeText, unitsText } from '@sluice/core/internal/text'
+import { option } from './wording.ts'
 
 /** The ends of what a command prints about settings. */
 export const CHANGED = 'Changed. It applies in every isolate within 5 seconds.'
-export const UNCHANGED = 'Nothing is changed. Add --yes to change it.'
+export const unchanged = (): string =>
+  `Nothing is changed. Add ${option('yes', true)} to change it.`
 
 /** The settings that count units. */
 export const AMOUNTS: ReadonlySet<string> = new Set(['limit', 'burst'])

@@ -1,5 +1,6 @@
 import type { ParseArgsConfig } from 'node:util'
 import { CommandError } from './errors.ts'
+import { option } from './wording.ts'
 
 /** The output of a command. */
 export interface Result {
@@ -55,7 +56,7 @@ export function countOf(values: Values, name: string, otherwise: number): number
   const text = textOf(values, name)
   if (text === undefined) return otherwise
   if (/^[1-9]\d*$/.test(text)) return Number(text)
-  throw new CommandError(`--${name} ${text} must be a number from 1`)
+  throw new CommandError(`${option(name)} ${text} must be a number from 1`)
 }
 
 /** Returns the texts of an option that may be repeated. */

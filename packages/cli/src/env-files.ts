@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { CommandError } from './errors.ts'
+import { limiterOption } from './wording.ts'
 
 /** The files that hold a project's secrets during development, in the order of precedence. */
 const ENV_FILES = ['.env.local', '.dev.vars', '.env']
@@ -38,7 +39,10 @@ function readIfPresent(folder: string, file: string, isRequired: boolean): strin
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (isMissing && !isRequired) return undefined
-    if (isMissing) throw new CommandError(`there is no file ${file}. Name another: --env FILE`)
+    if (isMissing)
+      throw new CommandError(
+        `there is no file ${file}. Name another: ${limiterOption('--env FILE')}`,
+      )
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`)
   }
 }

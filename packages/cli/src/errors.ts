@@ -1,4 +1,5 @@
 import { ConfigError, InputError, SluiceError } from '@sluice/core'
+import { command, dimensionOption, option } from './wording.ts'
 
 /** A mistake in a command, or something that it cannot do here. Its text says what to do. */
 export class CommandError extends Error {
@@ -32,13 +33,7 @@ export async function installed<Module>(
   }
 }
 
-/** Returns the option that names a dimension of the subject, as it is written in a command. */
-export const flagOf = (dimension: string): string =>
-  ['tenant', 'user', 'route', 'model', 'plan'].includes(dimension)
-    ? `--${dimension} NAME`
-    : `--subject ${dimension}=VALUE`
-
-/** Returns an error of the limiter in the words of a command line. Others stay as they are. */
+/** Returns an error of the limiter in the words of a command. Others stay as they are. */
 export function asCommandError(error: unknown): unknown {
   if (!(error instanceof SluiceError)) return error
   return new CommandError(textOf(error), { code: error.code, cause: error })
@@ -52,10 +47,10 @@ const OF_STORE = /^store_(unreachable|timeout|unauthorized|refused)$/
 
 function textOf(error: SluiceError): string {
   const [, author] = (error instanceof ConfigError && AUTHOR.exec(error.option)) || []
-  if (author !== undefined) return `--${author} ${(error as ConfigError).reason}`
+  if (author !== undefined) return `${option(author)} ${(error as ConfigError).reason}`
   if (error instanceof InputError && error.code === 'missing_dimension') {
-    const dimension = error.input.replace(/^subject\./, '')
-    return `a policy counts by ${dimension}: add ${flagOf(dimension)}`
+    const missing = error.input.replace(/^subject\./, '')
+    return `a policy counts by ${missing}: add ${dimensionOption(missing, 'NAME')}`
   }
   if (error instanceof ConfigError && error.option.startsWith('configure.')) {
     const path = error.option.slice('configure.'.length)
@@ -67,7 +62,7 @@ function textOf(error: SluiceError): string {
   const text = error.message
     .replace(/^Sluice: /, '')
     .replace(/ \(docs\/errors\.md#(\w+)\)$/, ' ($1)')
-  return OF_STORE.test(error.code) ? `${text}. To find out why: sluice doctor` : text
+  return OF_STORE.test(error.code) ? `${text}. To find out why: ${command('doctor')}` : text
 }
 
 /** Returns true if a call failed because the limiter lacks the extension that it needs. */

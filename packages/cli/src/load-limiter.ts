@@ -4,6 +4,7 @@ import { definitionOf, type Limiter } from '@sluice/core'
 import { createJiti } from 'jiti'
 import { CommandError } from './errors.ts'
 import { frameworkModules } from './framework-modules.ts'
+import { limiterOption } from './wording.ts'
 
 /** The places of a file of limits in the usual projects. */
 const FOLDERS = ['', 'src/', 'lib/', 'src/lib/', 'app/', 'server/']
@@ -56,7 +57,9 @@ export async function loadLimits(
   const file = path || findLimits(folder)
   const absolute = resolve(folder, file)
   if (existsSync(absolute)) return { file, exported: await importFile(file, absolute) }
-  throw new CommandError(`there is no file ${file}. Name another: ${option} FILE`)
+  throw new CommandError(
+    `there is no file ${file}. Name another: ${limiterOption(`${option} FILE`)}`,
+  )
 }
 
 function findLimits(folder: string): string {
@@ -64,7 +67,7 @@ function findLimits(folder: string): string {
   const found = paths.find((path) => existsSync(join(folder, path)))
   if (found !== undefined) return found
   throw new CommandError(
-    `found no file of limits in ${folder}. Looked for limits.ts, also in src, lib, app and server. Name it: --limits FILE`,
+    `found no file of limits in ${folder}. Looked for limits.ts, also in src, lib, app and server. Name it: ${limiterOption('--limits FILE')}`,
   )
 }
 
@@ -83,8 +86,8 @@ async function importFile(file: string, absolute: string): Promise<Record<string
     ])
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    const [, hint = ''] = HINTS.find(([part]) => part.test(reason)) ?? []
-    throw new CommandError(`${file} does not load: ${reason}${hint}`)
+    const [, hint] = HINTS.find(([part]) => part.test(reason)) ?? []
+    throw new CommandError(`${file} does not load: ${reason}${hint?.() ?? ''}`)
   }
 }
 
@@ -105,15 +108,17 @@ async function allOf(
 }
 
 /** Remedies, by a part of the error. */
-const HINTS: readonly (readonly [part: RegExp, hint: string])[] = [
+const HINTS: readonly (readonly [part: RegExp, hint: () => string])[] = [
   [
     /durableObjects\.namespace/,
-    '. Here, the objects are reached by the operatorHandler of your Worker: set SLUICE_OBJECTS_URL and SLUICE_OBJECTS_TOKEN, and SLUICE_OBJECTS_BINDING if it is not LIMITS',
+    () =>
+      '. Here, the objects are reached by the operatorHandler of your Worker: set SLUICE_OBJECTS_URL and SLUICE_OBJECTS_TOKEN, and SLUICE_OBJECTS_BINDING if it is not LIMITS',
   ],
   [
     // What only a framework has.
     /Client Component|cloudflare:|\$env|\$app|\$lib|astro:/,
-    '. What only a framework has is not there in a terminal: export a limiter over the same database from a file of its own, and name it: --limits FILE',
+    () =>
+      `. What only a framework has is not there in a terminal: export a limiter over the same database from a file of its own, and name it: ${limiterOption('--limits FILE')}`,
   ],
 ]
 
@@ -138,7 +143,7 @@ function whyNone(
     return `${file} exports no limiter "${name}", but ${names}`
   }
   if (limiters.length > 0) {
-    return `${file} exports several limiters: ${names}. Name one: --limiter ${limiters[0]?.[0]}`
+    return `${file} exports several limiters: ${names}. Name one: ${limiterOption(`--limiter ${limiters[0]?.[0]}`)}`
   }
   const functions = Object.entries(exported).filter(([, value]) => typeof value === 'function')
   if (functions.length > 0) {

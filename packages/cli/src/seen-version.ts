@@ -3,6 +3,7 @@ import { CHANGED } from './change-text.ts'
 import type { Values } from './command.ts'
 import { textOf } from './command.ts'
 import { CommandError } from './errors.ts'
+import { command, option } from './wording.ts'
 
 export const VERSION_OPTION = { 'if-version': { type: 'string' } } as const
 
@@ -15,13 +16,13 @@ export function assertVersion(values: Values, version = ''): void {
   const given = textOf(values, 'if-version')
   if (given === undefined || given === (version || NONE)) return
   throw new CommandError(
-    'somebody has changed the settings since that version. Look again: sluice log, and the same without --yes',
+    `somebody has changed the settings since that version. Look again: ${command('log')}, and the same without ${option('yes', true)}`,
     { code: 'store_conflict' },
   )
 }
 
 /** Returns the end of what a command prints about settings. */
-export const endOf = (command: string, isMade: boolean, version: string): string =>
+export const endOf = (name: string, isMade: boolean, version: string): string =>
   isMade
     ? CHANGED
-    : `Nothing is changed. To change it: sluice ${command} --yes --if-version ${version || NONE}`
+    : `Nothing is changed. To change it: ${command(name, { yes: true, 'if-version': version || NONE })}`

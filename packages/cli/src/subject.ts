@@ -1,6 +1,7 @@
 import type { Values } from './command.ts'
 import { listOf, textOf } from './command.ts'
 import { CommandError } from './errors.ts'
+import { dimensionOption, option } from './wording.ts'
 
 /** The options that name a subject. */
 export const SUBJECT_OPTIONS = {
@@ -24,7 +25,9 @@ export function subjectOf(values: Values): Readonly<Record<string, string>> | un
   const others = listOf(values, 'subject').map((text) => {
     const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? []
     if (name !== undefined && value !== undefined) return [name, value] as const
-    throw new CommandError(`--subject ${text} must be NAME=VALUE, such as --subject project=p1`)
+    throw new CommandError(
+      `${option('subject')} ${text} must have a name and a value, such as ${dimensionOption('project', 'p1')}`,
+    )
   })
   const all = [...named, ...others]
   return all.length === 0 ? undefined : Object.fromEntries(all)

@@ -1,4 +1,5 @@
 import { CommandError } from './errors.ts'
+import { pair } from './wording.ts'
 
 /** Returns micro-dollars of a text such as `$1.50`; `undefined` if it is no such text. */
 function microDollarsOf(text: string): number | undefined {
@@ -10,22 +11,22 @@ function microDollarsOf(text: string): number | undefined {
  * Returns an amount of what a policy counts, as a person writes it: `30`, or `$1.50` of dollars. A text that is no
  * amount stays as it is, such as `unlimited`.
  *
- * @param option What the text is the value of, for errors: `limit=`.
+ * @param of What the text is the value of, for errors: `limit`.
  * @throws CommandError When dollars lack their sign, or something else has it. In a shell, `$20` without quotes is `0`.
  */
 export function amountOf(
   text: string,
   { name, unit }: { readonly name: string; readonly unit: string },
-  option: string,
+  of: string,
 ): number | string {
   const dollars = microDollarsOf(text)
   if (dollars !== undefined) {
     if (unit === 'usd') return dollars
-    throw new CommandError(`${name} counts ${unit}s, not dollars: ${option}${text.slice(1)}`)
+    throw new CommandError(`${name} counts ${unit}s, not dollars: ${pair(of, text.slice(1))}`)
   }
   if (!/^\d+(\.\d+)?$/.test(text)) return text
   if (unit !== 'usd') return Number(text)
   throw new CommandError(
-    `${name} counts dollars: write ${option}'$${text}', with the sign and in quotes`,
+    `${name} counts dollars: write ${pair(of, `$${text}`)}, with the sign and in quotes`,
   )
 }

@@ -1,4 +1,5 @@
 import { CommandError } from './errors.ts'
+import { option } from './wording.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -22,7 +23,7 @@ export function untilOf(text: string): Date {
   const [, date] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
   if (date !== undefined && isInCalendar(date) && !Number.isNaN(time.getTime())) return time
   throw new CommandError(
-    `--until ${text} must be a duration, such as 24h or 3d, or a time with a zone, such as 2026-11-28T18:00Z`,
+    `${option('until')} ${text} must be a duration, such as 24h or 3d, or a time with a zone, such as 2026-11-28T18:00Z`,
   )
 }
 

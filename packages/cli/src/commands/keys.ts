@@ -10,7 +10,7 @@ import {
   type ApiKey,
   type NewApiKey,
 } from '@sluice/core/api-keys'
-import { CHANGED, UNCHANGED } from '../change-text.ts'
+import { CHANGED, unchanged } from '../change-text.ts'
 import type { Command, Result, Values } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
@@ -136,7 +136,7 @@ async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<R
   const old = await find(limiter, id)
   assertReplaceable(old)
   const end = `${id} (${subjectText(old.subject)}): replaced; the old one expires ${overlapText(old, overlap)}`
-  if (!isMade) return { text: `${end}\n${UNCHANGED}`, json: { old, made: false } }
+  if (!isMade) return { text: `${end}\n${unchanged()}`, json: { old, made: false } }
   const created = await rotateApiKey(limiter, id, { overlap, ...options })
   return { text: `${end}\n${newKeyText(created)}`, json: { ...created, old, made: true } }
 }
@@ -146,7 +146,7 @@ async function expire(limiter: Limiter, { values, id, isMade }: Call): Promise<R
   if (within === undefined) throw new CommandError('name when it expires, such as --in 1h')
   const old = await find(limiter, id)
   const text = `${id} (${subjectText(old.subject)}): expires ${within === 0 ? 'at once' : `in ${within}`}`
-  if (!isMade) return { text: `${text}\n${UNCHANGED}`, json: { key: old, made: false } }
+  if (!isMade) return { text: `${text}\n${unchanged()}`, json: { key: old, made: false } }
   const key = await expireApiKey(limiter, id, within)
   const isSooner = old.expiresAt !== undefined && old.expiresAt === key.expiresAt
   return {
@@ -160,7 +160,7 @@ async function revoke(limiter: Limiter, { id, isMade }: Call): Promise<Result> {
   const used = key.lastUsedAt === undefined ? 'never used' : `last used ${timeText(key.lastUsedAt)}`
   const text = `${id} (${subjectText(key.subject)}): revoked; ${used}`
   if (isMade) await revokeApiKey(limiter, id)
-  return { text: `${text}\n${isMade ? CHANGED : UNCHANGED}`, json: { key, made: isMade } }
+  return { text: `${text}\n${isMade ? CHANGED : unchanged()}`, json: { key, made: isMade } }
 }
 
 /** @throws CommandError When there is no key of this name. */

@@ -3,6 +3,7 @@ import { textOf } from '../command.ts'
 import { LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { serve } from '../mcp/server.ts'
 import { version } from '../version.ts'
+import { asTool } from '../wording.ts'
 
 export const mcp: Command = {
   summary: 'these commands as tools for an agent (Model Context Protocol)',
@@ -23,7 +24,7 @@ ${LIMITER_USAGE}`,
     const options = {
       version: version(),
       mayChange: values['allow-changes'] === true,
-      run: ([name = '', ...args]: readonly string[]) => run([name, ...own, ...args]),
+      run: ([name = '', ...args]: readonly string[]) => asTool(() => run([name, ...own, ...args])),
     }
     const ended = serve(options, stopSignal()).then(() => 0)
     return Promise.resolve({ text: '', json: {}, ended })

@@ -22,6 +22,7 @@ import {
 import { previewDenials } from '../replay/denials-preview.ts'
 import { createProgress } from '../replay/progress.ts'
 import { findLimits } from '../replay/find-limits.ts'
+import { operand, option } from '../wording.ts'
 import { settingsOf } from './show.ts'
 
 export const preview: Command = {
@@ -98,14 +99,14 @@ const NOW = 'in force'
 function tenantOf(values: Values, log: string | undefined): string | undefined {
   const tenant = textOf(values, 'tenant')
   if ((values['denials'] === true) !== (tenant !== undefined)) {
-    throw new CommandError('--denials and --tenant NAME need each other')
+    throw new CommandError(`${option('denials')} and ${option('tenant', 'NAME')} need each other`)
   }
   if (tenant === undefined) return undefined
-  if (log !== undefined) throw new CommandError('--denials takes no log')
+  if (log !== undefined) throw new CommandError(`${option('denials')} takes no log`)
   const ofLogs = [...Object.keys(LOG_OPTIONS), 'suggest', 'except', 'comment']
   const given = ofLogs.find((option) => values[option] !== undefined)
   if (given === undefined) return tenant
-  throw new CommandError(`--${given} is for a log, and --denials has none`)
+  throw new CommandError(`${option(given)} is for a log, and ${option('denials')} has none`)
 }
 
 function exceptOf(values: Values): readonly string[] | undefined {
@@ -113,7 +114,7 @@ function exceptOf(values: Values): readonly string[] | undefined {
   if (text === undefined) return undefined
   if (values['suggest'] === true) return itemsOf('except', text)
   throw new CommandError(
-    '--except needs --suggest: it names who may be denied by the smallest limits',
+    `${option('except')} needs ${option('suggest')}: it names who may be denied by the smallest limits`,
   )
 }
 
@@ -148,7 +149,7 @@ async function decide(
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
   if (result.log.used.calls === 0)
-    throw new CommandError('LOG has no call: nothing can be tried on it')
+    throw new CommandError(`${operand('log')} has no call: nothing can be tried on it`)
   const countsDollars = sets.some(({ rules }) => rules.some(({ unit }) => unit === 'usd'))
   const bounds =
     log.sums && log.spreadMs !== undefined

@@ -4,11 +4,12 @@ import { onRoutes, policiesToReset } from '@sluice/core/internal/limiter'
 import { amountText, subjectText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
-import { CommandError, flagOf } from '../errors.ts'
+import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { look } from '../look.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { dimensionOption } from '../wording.ts'
 import { settingsOf, settingText, usedOf } from './show.ts'
 
 export const reset: Command = {
@@ -101,7 +102,7 @@ function partsOf(
   if (missing !== undefined) {
     const more = missing === 'route' ? ', or several: --routes A,B' : ''
     throw new CommandError(
-      `"${name}" counts by ${per.join(' and ')}: add ${flagOf(missing)}${more}`,
+      `"${name}" counts by ${per.join(' and ')}: add ${dimensionOption(missing, 'NAME')}${more}`,
     )
   }
   return onRoutes(subject, rule, routes ? { routes } : {}).map((one) => ({

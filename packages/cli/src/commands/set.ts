@@ -7,15 +7,16 @@ import {
   type SettingChanges,
 } from '@sluice/core/configuration'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
-import { AMOUNTS, CHANGED, UNCHANGED, valueText } from '../change-text.ts'
+import { AMOUNTS, CHANGED, unchanged, valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
-import { CommandError, flagOf } from '../errors.ts'
+import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
 import { untilOf } from '../until.ts'
+import { dimensionOption, pair } from '../wording.ts'
 import { settingsOf } from './show.ts'
 
 export const set: Command = {
@@ -42,7 +43,7 @@ ${LIMITER_USAGE}`,
 
   async run(values, [policy, ...given], { folder }) {
     if (policy === undefined || given.length === 0) {
-      throw new CommandError('name a policy and a setting, such as: sluice set rpm limit=30')
+      throw new CommandError(`name a policy and a setting, such as rpm and ${pair('limit', '30')}`)
     }
     const until = textOf(values, 'until')
     const end = until === undefined ? undefined : untilOf(until)
@@ -70,7 +71,7 @@ ${LIMITER_USAGE}`,
       return `${policy} (${subjectText(subject)}): ${name} ${texts[0]}${ended} -> ${texts[1]}${ends}`
     })
     return {
-      text: [...lines, isMade ? CHANGED : UNCHANGED].join('\n'),
+      text: [...lines, isMade ? CHANGED : unchanged()].join('\n'),
       json: { policy, subject, before, changes: change, made: isMade },
     }
   },
@@ -103,7 +104,8 @@ function partOf(
   }
   const missing = per.find((dimension) => subject[dimension] === undefined)
   const countsBy = `"${name}" counts by ${per.join(' and ')}`
-  if (missing !== undefined) throw new CommandError(`${countsBy}: add ${flagOf(missing)}`)
+  if (missing !== undefined)
+    throw new CommandError(`${countsBy}: add ${dimensionOption(missing, 'NAME')}`)
   const others = Object.entries(subject).filter(([dimension]) => !per.includes(dimension))
   if (others.length === 0) return subject
   throw new CommandError(`${countsBy}: leave out ${subjectText(Object.fromEntries(others))}`)
@@ -117,7 +119,9 @@ function settingsIn(
   for (const text of texts) {
     const [, name, value] = /^([a-z]+)=(.+)$/.exec(text) ?? []
     if (name === undefined || value === undefined) {
-      throw new CommandError(`${text} must be SETTING=VALUE, such as limit=30`)
+      throw new CommandError(
+        `${text} must be a setting and its value, such as ${pair('limit', '30')}`,
+      )
     }
     if (Object.hasOwn(settings, name)) throw new CommandError(`${name} is given twice`)
     settings[name] = value === 'null' ? null : valueOf(rule, name, value)
@@ -126,7 +130,7 @@ function settingsIn(
 }
 
 function valueOf(rule: PolicyRule, name: string, text: string): Value {
-  if (AMOUNTS.has(name)) return amountOf(text, rule, `${name}=`)
+  if (AMOUNTS.has(name)) return amountOf(text, rule, name)
   return /^\d+$/.test(text) ? Number(text) : text
 }
 

@@ -5,6 +5,7 @@ import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
+import { option } from '../wording.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const usage: Command = {
@@ -51,15 +52,15 @@ ${LIMITER_USAGE}`,
 }
 
 /** Returns the time that an option names: a date, a time with a zone, or a duration before now. */
-function timeOf(values: Values, option: string): Date | undefined {
-  const text = textOf(values, option)
+function timeOf(values: Values, name: string): Date | undefined {
+  const text = textOf(values, name)
   if (text === undefined) return undefined
   const [, date] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d.*(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []
   const ms = durationOf(text)
   const time = ms === undefined ? new Date(text) : new Date(Date.now() - ms)
   if (ms !== undefined || (date !== undefined && isInCalendar(date))) return time
   throw new CommandError(
-    `--${option} ${text} must be a date, such as 2026-11-01, a time with a zone, or a duration before now, such as 24h`,
+    `${option(name)} ${text} must be a date, such as 2026-11-01, a time with a zone, or a duration before now, such as 24h`,
   )
 }
 
@@ -101,7 +102,9 @@ function sumsText({ from, to, rows }: Usage, top: number): string {
       unitsText(usd, 'usd'),
     ])
   const more =
-    sorted.length > top ? [`and ${sorted.length - top} more: --top ${sorted.length}`] : []
+    sorted.length > top
+      ? [`and ${sorted.length - top} more: ${option('top', String(sorted.length))}`]
+      : []
   return [
     `From ${range}`,
     table(['tenant', 'allowed', 'denied', 'tokens', 'dollars'], lines),

@@ -4,11 +4,12 @@ import { subjectText, timeText } from '@sluice/core/internal/text'
 import type { Command, Result } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
-import { table } from '../format.ts'
+import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { recordedDenials } from '../recorded-denials.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
+import { dimensionOption, option, pair } from '../wording.ts'
 
 export const why: Command = {
   summary: 'why a request is denied now, and what would let it pass',
@@ -37,12 +38,13 @@ ${LIMITER_USAGE}`,
 
   async run(values, _, { folder }) {
     const subject = subjectOf(values)
-    if (!subject) throw new CommandError('name who was denied, such as --tenant acme')
+    if (!subject)
+      throw new CommandError(`name who was denied, such as ${dimensionOption('tenant', 'acme')}`)
     const { limiter } = await limiterFor(values, folder)
     const id = textOf(values, 'id')
-    if (id !== undefined) return recorded(limiter, tenantIn(subject, '--id ID'), id)
+    if (id !== undefined) return recorded(limiter, tenantIn(subject, 'id'), id)
     if (values['recent'] === true) {
-      return recent(limiter, tenantIn(subject, '--recent'), countOf(values, 'top', 20))
+      return recent(limiter, tenantIn(subject, 'recent'), countOf(values, 'top', 20))
     }
     const units = definitionOf(limiter).rules.map(({ unit }) => [unit, 1] as const)
     const cost = { request: 1, ...Object.fromEntries(units), ...costOf(textOf(values, 'cost')) }
@@ -58,10 +60,11 @@ ${LIMITER_USAGE}`,
 }
 
 /** @throws CommandError When a subject is not a tenant alone. */
-function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, option: string): string {
+function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, name: string): string {
   if (tenant !== undefined && Object.keys(others).length === 0) return tenant
-  const [name = ''] = option.split(' ')
-  throw new CommandError(`${name} needs the tenant, and nothing else: --tenant acme ${option}`)
+  throw new CommandError(
+    `${option(name)} needs the tenant, and nothing else: ${dimensionOption('tenant', 'acme')}`,
+  )
 }
 
 /** Lists the denials that are recorded. */
@@ -71,10 +74,8 @@ async function recent(limiter: Limiter, tenant: string, top: number): Promise<Re
   const rows = denials
     .slice(0, top)
     .map((denial) => [timeText(denial.at), denial.id, denyingText(denial)])
-  const more =
-    denials.length > top ? [`and ${denials.length - top} more: --top ${denials.length}`] : []
   return {
-    text: [table(['time', 'id', 'denied by'], rows), ...more].join('\n'),
+    text: [table(['time', 'id', 'denied by'], rows), ...moreText(denials.length, top)].join('\n'),
     json: { tenant, denials },
   }
 }
@@ -93,12 +94,14 @@ async function recorded(limiter: Limiter, tenant: string, id: string): Promise<R
 
 function costOf(text: string | undefined): Readonly<Record<string, number>> {
   if (text === undefined) return {}
-  const pairs = text.split(',').map((pair) => {
-    const [, unit, amount] = /^([^=]+)=(.+)$/.exec(pair) ?? []
-    const asked = { name: '--cost', unit: unit ?? '' }
-    const units = amount === '0' ? 0 : amountOf(amount ?? '', asked, `${unit}=`)
+  const pairs = text.split(',').map((item) => {
+    const [, unit, amount] = /^([^=]+)=(.+)$/.exec(item) ?? []
+    const asked = { name: option('cost'), unit: unit ?? '' }
+    const units = amount === '0' ? 0 : amountOf(amount ?? '', asked, asked.unit)
     if (unit !== undefined && typeof units === 'number') return [unit, units] as const
-    throw new CommandError(`--cost ${pair} must be UNIT=N, such as token=1200`)
+    throw new CommandError(
+      `${option('cost')} ${item} must be a unit and an amount, such as ${pair('token', '1200')}`,
+    )
   })
   return Object.fromEntries(pairs)
 }

@@ -30,7 +30,7 @@ async function judgeSettings(limiter: Limiter): Promise<Finding[]> {
       code: 'unknown_policy',
       text: `stored settings name policies that the limiter does not have: ${names.join(', ')}`,
       remedy:
-        'set them for the policy that has the new name (sluice set), and remove the old ones: docs/configuration.md#in-redis. If another limiter has these policies, give each a name of its own: runtimeConfiguration({ name })',
+        'set them for the policy that has the new name, and remove the old ones: docs/configuration.md#in-redis. If another limiter has these policies, give each a name of its own: runtimeConfiguration({ name })',
     },
   ]
 }

@@ -10,6 +10,7 @@ import {
 import { runtimeOf } from '@sluice/core/internal/limiter'
 import { durationText } from '@sluice/core/internal/text'
 import { look } from '../look.ts'
+import { pair } from '../wording.ts'
 import type { Finding } from './finding.ts'
 
 /** Above this, most of what a request waits for is the network, in milliseconds. */
@@ -79,8 +80,7 @@ export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
     findings.push({
       code: 'only_shadows',
       text: 'every policy is in shadow mode: nothing is ever denied',
-      remedy:
-        "remove mode: 'shadow' from those that you have tried, or: sluice set POLICY mode=enforce --yes",
+      remedy: `remove mode: 'shadow' from those that you have tried, or set ${pair('mode', 'enforce')} for them at run time`,
     })
   }
   return findings

@@ -67,14 +67,15 @@ export const TOOLS: readonly Tool[] = [
       from: { type: 'string', description: 'A date, or a duration before now, such as 24h' },
       to: { type: 'string', description: 'As from' },
       tenants: { type: 'array', description: 'Only these tenants' },
+      top: { type: 'string', description: 'The most tenants to list' },
     },
-    commandLine: ({ from, to, tenants }) => ['usage', ...optionsOf({ from, to, tenants })],
+    commandLine: (given) => ['usage', ...optionsOf(given)],
   },
   {
     name: 'log',
     description: 'Who has changed which setting, when and why: the newest first.',
     arguments: { top: { type: 'string', description: 'The most changes' } },
-    commandLine: ({ top }) => ['log', ...optionsOf({ top })],
+    commandLine: (given) => ['log', ...optionsOf(given)],
   },
   {
     name: 'preview',
@@ -85,9 +86,26 @@ export const TOOLS: readonly Tool[] = [
         type: 'string',
         description: 'The path of the log in the project: CSV or lines of JSON',
       },
+      format: {
+        type: 'string',
+        description: 'csv, jsonl, otlp, access or alb, if it is not recognised',
+      },
+      columns: {
+        type: 'string',
+        description: 'The columns that have other names, such as "time=ts,tenant=org_id"',
+      },
+      start: { type: 'string', description: 'The time from which the log counts seconds' },
+      model: { type: 'string', description: 'The model of calls without one' },
+      'usage-period': { type: 'string', description: 'The time of a row of sums, such as 1d' },
+      top: { type: 'string', description: 'The most tenants to list' },
     },
     required: ['log'],
-    commandLine: ({ log }) => ['preview', '--', logOf(textOf(log))],
+    commandLine: ({ log, ...options }) => [
+      'preview',
+      ...optionsOf(options),
+      '--',
+      logOf(textOf(log)),
+    ],
   },
   {
     name: 'doctor',
@@ -127,15 +145,15 @@ export const TOOLS: readonly Tool[] = [
     name: 'undo',
     description: 'Takes the last change of the settings back.',
     arguments: {
-      version: { type: 'string', description: 'The version after --if-version of what was shown' },
+      'if-version': {
+        type: 'string',
+        description: 'Only if nobody has changed the settings since: the version that it has shown',
+      },
       note: { type: 'string', description: 'Why, for the log' },
       yes: YES,
     },
     changes: true,
-    commandLine: ({ version, note, yes }) => [
-      'undo',
-      ...optionsOf({ 'if-version': version, note, yes }),
-    ],
+    commandLine: (given) => ['undo', ...optionsOf(given)],
   },
 ]
 

@@ -1,6 +1,7 @@
 import { ConfigError } from '@sluice/core'
 import type { LogFacts } from '@sluice/replay'
 import { CommandError, installed } from '../errors.ts'
+import { operand, option } from '../wording.ts'
 
 /** @throws CommandError When `@sluice/replay` is not installed. */
 export const assertInstalled = (): Promise<unknown> =>
@@ -9,9 +10,9 @@ export const assertInstalled = (): Promise<unknown> =>
 /** Returns the error for an option of a log, with the option as it is written in a command. */
 export function asLogError(error: unknown): unknown {
   if (!(error instanceof ConfigError) || !/^[a-zA-Z-]+$/.test(error.option)) return error
-  const { option, reason } = error
-  const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  return new CommandError(`${option === 'log' ? 'LOG' : `--${flag}`} ${reason}`)
+  const { option: path, reason } = error
+  const flag = path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return new CommandError(`${path === 'log' ? operand(path) : option(flag)} ${reason}`)
 }
 
 /** Fails if most lines cannot be read: a report of the others would say little. */
@@ -19,7 +20,7 @@ export function assertReadable({ malformed: { count, first } }: LogFacts, calls:
   if (count <= calls) return
   const [{ line, reason } = { line: 0, reason: '' }] = first
   throw new CommandError(
-    `LOG has ${counted(count, 'line')} that cannot be read, and ${counted(calls, 'call')}; line ${line}: ${reason}. See --format and --columns`,
+    `${operand('log')} has ${counted(count, 'line')} that cannot be read, and ${counted(calls, 'call')}; line ${line}: ${reason}. See ${option('format')} and ${option('columns')}`,
   )
 }
 

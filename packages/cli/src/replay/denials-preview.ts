@@ -2,7 +2,7 @@
 import type { Limiter } from '@sluice/core'
 import type { DesiredEntry } from '@sluice/core/configuration'
 import { amountText, nameText, timeText } from '@sluice/core/internal/text'
-import { table } from '../format.ts'
+import { moreText, table } from '../format.ts'
 import { recordedDenials } from '../recorded-denials.ts'
 
 /** Decides the recorded denials of a tenant by the limits that a list of settings makes. */
@@ -32,7 +32,7 @@ export async function previewDenials(
     `Allowed then: ${allowed}. Denied as now: ${judged.length - allowed}.`,
     '',
     table(['time', 'id', 'denied by', 'then'], rows),
-    ...(judged.length > top ? [`and ${judged.length - top} more: --top ${judged.length}`] : []),
+    ...moreText(judged.length, top),
     '',
     'Each is decided by what was used when it was denied, and by those before it that are allowed then. More may have been denied than are recorded.',
   ].join('\n')

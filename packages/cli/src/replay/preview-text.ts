@@ -1,6 +1,7 @@
 import type { ChangeBounds, Mistake, PolicyReport, Suggestion, Table } from '@sluice/replay'
 import { amountText, nameText, timeText, unitsText } from '@sluice/core/internal/text'
 import { table } from '../format.ts'
+import { option } from '../wording.ts'
 import { BOUNDS_HEAD, boundsRows, boundsSummary } from './bounds-text.ts'
 import type { NewDenials } from './newly-denied.ts'
 
@@ -139,7 +140,7 @@ const rowsOf = ({ bounds, newlyDenied }: Preview, top: number): string[][] =>
 
 function moreOf(preview: Preview, top: number): string[] {
   const count = deniedTenants(preview)
-  return count > top ? [`and ${count - top} more: --top ${count}`] : []
+  return count > top ? [`and ${count - top} more: ${option('top', String(count))}`] : []
 }
 
 const mistakesOf = ({ mistakes }: Preview): string[] =>
