@@ -50,6 +50,14 @@ export interface LimitedFetchOptions extends CallOptions {
   readonly waitUntil?: WaitUntil
 }
 
+/** What a limited `fetch` answers to what it does not send. */
+export interface Refusals {
+  /** Returns the refusal for the error of a body. Throws any other error. */
+  readonly refusalOf: (error: unknown) => Refusal
+  /** Returns the text for a request without a price, by its method. */
+  readonly unpriced: (method: string) => string
+}
+
 /**
  * A `fetch` for model clients, held to a limiter's policies: each call reserves the most that it may use,
  * and settles what it used. A denial is a 429 in the provider's shape, on which the official clients wait
@@ -61,6 +69,15 @@ export interface LimitedFetchOptions extends CallOptions {
  * const openai = new OpenAI({ fetch: limitedFetch(limiter, { subject: { tenant }, prices: LIST_PRICES }) })
  */
 export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): FetchLike {
+  return refusingFetch(limiter, options, { refusalOf, unpriced })
+}
+
+/** Returns what `limitedFetch` does, with refusals of the caller's. */
+export function refusingFetch(
+  limiter: Limiter,
+  options: LimitedFetchOptions,
+  refusals: Refusals,
+): FetchLike {
   const rules: OptionRules<LimitedFetchOptions> = {
     ...CALL_RULES,
     ...BODY_RULES,
@@ -86,7 +103,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     const api = method === 'POST' ? apiOfPath(url.pathname) : undefined
     if (api === undefined) {
       if (await mayPass({ method, url }, headers)) return send(input, init)
-      return refuse(403, 'unpriced_request', unpriced(method), headers)
+      return refuse(403, 'unpriced_request', refusals.unpriced(method), headers)
     }
     const signal = init?.signal ?? (request && signalOf(request)) ?? undefined
     if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
@@ -99,7 +116,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
         return prepareCall(body, options, api, url.hostname)
       },
       { limiter, subject: caller, options, waitUntil },
-    ).catch(refusalOf)
+    ).catch(refusals.refusalOf)
     if (admitted instanceof Refusal) return errorResponse(admitted.options, api)
     if ('allowed' in admitted) {
       const answer = await options.onDenied?.(admitted, caller)

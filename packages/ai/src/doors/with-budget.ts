@@ -17,7 +17,8 @@ import {
 import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
 import type { Prices } from '../prices/prices.ts'
-import { limitedFetch, type FetchLike } from './limited-fetch.ts'
+import { explainedModel, namingPrices, REFUSALS } from './budget-errors.ts'
+import { refusingFetch, type FetchLike } from './limited-fetch.ts'
 import { limitedModel, type AiSdkModel } from './limited-model.ts'
 
 /** A client of OpenAI's or Anthropic's SDK, or another that can be copied with a `fetch`. */
@@ -73,10 +74,14 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
   const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'] })]
   if (total !== undefined) policies.push(budget({ name: 'total', [cap]: total, per: 'global' }))
   const limiter = createLimiter({ store, policies })
+  const named = namingPrices(prices)
 
   return (tenant) => {
     if (typeof tenant === 'string' && tenant !== '') {
-      return limitTo(limiter, { subject: { tenant }, prices }) as Client
+      return limitTo(limiter, {
+        subject: { tenant },
+        prices: named,
+      }) as Client
     }
     const message = 'must be a text that is not empty: whose budget the call is charged to'
     throw new InputError('invalid_subject', 'withBudget(…)(tenant)', message)
@@ -96,7 +101,7 @@ function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
     fetch: own,
   } = (client ?? {}) as Partial<ModelClient & AiSdkModel & { readonly fetch: FetchLike }>
   if (typeof doGenerate === 'function') {
-    return (limiter, terms) => limitedModel(client as AiSdkModel, limiter, terms)
+    return (limiter, terms) => explainedModel(limitedModel(client as AiSdkModel, limiter, terms))
   }
   if (typeof withOptions !== 'function') {
     const message =
@@ -106,5 +111,7 @@ function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
   // The global `fetch` is known to limitedFetch: it sees which calls were never sent.
   const under = own === undefined || own === globalThis.fetch ? {} : { fetch: own }
   return (limiter, terms) =>
-    (client as ModelClient).withOptions({ fetch: limitedFetch(limiter, { ...terms, ...under }) })
+    (client as ModelClient).withOptions({
+      fetch: refusingFetch(limiter, { ...terms, ...under }, REFUSALS),
+    })
 }

@@ -1,0 +1,77 @@
+/* The errors of a client with a budget. They say what its user can do, who has fewer options than the function below. */
+import { ConfigError, InputError } from '@sluice/core'
+import type { Prices } from '../prices/prices.ts'
+import { refuse } from '@sluice/core/http'
+import { assertOfBody, refusalOf } from '../call/refused-body.ts'
+import type { Refusals } from './limited-fetch.ts'
+import type { AiSdkModel } from './limited-model.ts'
+
+/** The refusals of a client of OpenAI's or Anthropic's SDK. */
+export const REFUSALS: Refusals = {
+  refusalOf(error) {
+    assertOfBody(error)
+    const { options } = refusalOf(error)
+    return refuse({
+      ...options,
+      message: `${error.input}: ${reworded(error.reason, 'limitedFetch')}`,
+    })
+  },
+  unpriced: (method) =>
+    `withBudget refuses this ${method}: it is no model call that has a price, and may cost something. To send it without a charge, use the client that withBudget was given.`,
+}
+
+/** Returns the text of an error of the function below, with that function beside each option that is missing here. */
+function reworded(text: string, below: 'limitedFetch' | 'limitedModel'): string {
+  const inPlace = `of ${below}, in place of withBudget`
+  return text
+    .replace(/may cost more than tokens$/, '$&; leave it out, or allow it with allowFields')
+    .replace(/allowFields(: \["[^"]*"\])?|option unseenTokens/, `$& ${inPlace}`)
+}
+
+/** Returns prices whose error names the model that has none, and says how to add it. */
+export const namingPrices = (prices: Prices): Prices => ({
+  ...prices,
+  findPrice(model, tier) {
+    try {
+      return prices.findPrice(model, tier)
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      const remedy =
+        'list it by definePrices, and pass the table as the option prices of withBudget'
+      const reason = `${JSON.stringify(model?.slice(0, 64))} has no price: ${remedy}`
+      throw new InputError('unknown_model', 'model', reason)
+    }
+  },
+})
+
+/** Returns a limited model whose errors are explained. */
+export function explainedModel(limited: AiSdkModel): AiSdkModel {
+  const explained =
+    (method: 'doGenerate' | 'doStream') =>
+    async (call: unknown): Promise<unknown> => {
+      try {
+        return await limited[method](call)
+      } catch (error) {
+        throw inOwnWords(error)
+      }
+    }
+  const methods = { doGenerate: explained('doGenerate'), doStream: explained('doStream') }
+  // The model reads some of its properties when it is asked for them.
+  return Object.defineProperties(methods, {
+    ...Object.getOwnPropertyDescriptors(limited),
+    ...Object.getOwnPropertyDescriptors(methods),
+  }) as unknown as AiSdkModel
+}
+
+function inOwnWords(error: unknown): unknown {
+  if (error instanceof ConfigError) {
+    const { code, option, reason } = error
+    return new ConfigError(
+      code,
+      option.replace(/^limitedModel/, 'withBudget'),
+      reworded(reason, 'limitedModel'),
+    )
+  }
+  if (!(error instanceof InputError)) return error
+  return new InputError(error.code, error.input, reworded(error.reason, 'limitedModel'))
+}
