@@ -42,8 +42,8 @@ export function asCommandError(error: unknown): unknown {
 /** The options of functions that say who changes something. */
 const AUTHOR = /^(?:configureAs|applyConfiguration|undoConfiguration)\.(by|note)$/
 
-/** Failures of the store of which an operator wants to know more. */
-const OF_STORE = /^store_(unreachable|timeout|unauthorized|refused)$/
+/** Failures of the store of which an operator wants to know more. One that refuses says why itself. */
+const OF_STORE = /^store_(unreachable|timeout|unauthorized)$/
 
 function textOf(error: SluiceError): string {
   const [, author] = (error instanceof ConfigError && AUTHOR.exec(error.option)) || []

@@ -17,6 +17,7 @@ import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
+import { assertNotRefused } from '../store-refusal.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 
 export const keys: Command = {
@@ -65,7 +66,12 @@ ${LIMITER_USAGE}`,
     const call = { values, id: id ?? '', isMade: values['yes'] === true }
     const { limiter } = await limiterFor(values, folder)
     if (call.isMade) await assertShared(limiter)
-    return action.run(limiter, call)
+    try {
+      return await action.run(limiter, call)
+    } catch (error) {
+      await assertNotRefused(limiter, (error as { readonly code?: string }).code)
+      throw error
+    }
   },
 }
 

@@ -7,6 +7,7 @@ import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { recordedDenials } from '../recorded-denials.ts'
+import { assertNotRefused } from '../store-refusal.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
 import { dimensionOption, option, pair } from '../wording.ts'
@@ -50,6 +51,7 @@ ${LIMITER_USAGE}`,
     const cost = { request: 1, ...Object.fromEntries(units), ...costOf(textOf(values, 'cost')) }
     const explanation = await explain(limiter, subject, { cost })
     const { degraded } = explanation.decision
+    await assertNotRefused(limiter, degraded?.cause)
     const users = await usersOf(limiter, explanation.decision, subject['tenant'])
     return {
       text: [subjectText(subject), explanationText(explanation), ...users.lines].join('\n'),

@@ -9,6 +9,7 @@ import {
 } from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'
 import { durationText } from '@sluice/core/internal/text'
+import { asCommandError } from '../errors.ts'
 import { look } from '../look.ts'
 import { pair } from '../wording.ts'
 import type { Finding } from './finding.ts'
@@ -96,6 +97,13 @@ function anySubject(rules: readonly PolicyRule[]): Readonly<Record<string, strin
 
 function failed(error: unknown): Finding {
   const { code, message } = error as { code?: unknown; message: string }
+  if (code === 'store_refused') {
+    return {
+      code: 'store_failed',
+      text: 'the store answers, but does not decide (store_refused)',
+      remedy: (asCommandError(error) as Error).message,
+    }
+  }
   if (
     error instanceof ConfigError &&
     code === 'invalid_option' &&

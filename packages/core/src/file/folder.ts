@@ -97,12 +97,22 @@ function messageOf(call: PlaceCall): string | undefined {
   if ('reset' in call) return resetMessage(call.reset)
   try {
     const text = 'check' in call ? checkMessage(call.check) : runMessage(call.run)
-    parseMessage(text, KINDS)
+    assertKnown(call, text)
     return text
   } catch (error) {
     if (error instanceof UnknownKind || error instanceof TypeError) return undefined
     throw error
   }
+}
+
+/** @throws UnknownKind When a later process would not find a function of a call by its name. */
+function assertKnown(call: PlaceCall, text: string): void {
+  if (!('check' in call) || call.check.mark || call.check.fit) {
+    parseMessage(text, KINDS)
+    return
+  }
+  // Most calls are such decisions, which are not parsed for this: that would be a third more work.
+  for (const { policy } of call.check.entries) KINDS.algorithm(policy.algorithm.id)
 }
 
 function putMessage({ states }: Limits, keys: readonly string[]): string {
