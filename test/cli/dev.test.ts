@@ -70,10 +70,30 @@ describe('sluice dev with a command', () => {
     },
   )
 
+  it('ends with its command, and says so, when its redis-server has ended', async () => {
+    const dev = startDev(SERVER)
+    const app = await appOf(dev)
+    process.kill(await redisPid(app), 'SIGKILL')
+    expect(await dev.exited).toBe(1)
+    expect(dev.err()).toContain('sluice: the redis-server of the store has ended by itself')
+    expect(isGone(app.pid)).toBe(true)
+  })
+
+  it('says nothing of a redis-server that a signal has ended, too, as in a terminal', async () => {
+    const dev = startDev(SERVER)
+    const app = await appOf(dev)
+    const redis = await redisPid(app)
+    dev.child.kill('SIGINT')
+    process.kill(redis, 'SIGINT')
+    expect(await dev.exited).toBe(130)
+    expect(dev.err()).not.toContain('by itself')
+  })
+
   it('ends with the exit code of the command, whose output it leaves as it is', async () => {
     const dev = startDev(['--', 'node', '-e', 'console.log("out"); process.exitCode = 7'])
     expect(await dev.exited).toBe(7)
     expect(dev.out()).toBe('out\n')
+    expect(dev.err()).not.toContain('by itself')
   })
 
   it('ends what the command has started and left', async () => {
@@ -140,6 +160,16 @@ describe('sluice dev without a command', () => {
     expect(dev.out()).toContain(`\nSLUICE_DASHBOARD_URL=${page}/stream\n`)
     dev.child.kill('SIGINT')
     expect(await dev.exited).toBe(0)
+  })
+
+  it('ends, and says so, when its redis-server has ended', async () => {
+    const dev = startDev([])
+    const url = await dev.printed(/^UPSTASH_REDIS_REST_URL=(\S+)$/m)
+    const app = { app: '', pid: 0, url, token: 'development' }
+    await dev.printed(/^UPSTASH_REDIS_REST_TOKEN=/m)
+    process.kill(await redisPid(app), 'SIGKILL')
+    expect(await dev.exited).toBe(1)
+    expect(dev.err()).toContain('sluice: the redis-server of the store has ended by itself')
   })
 
   it('prints them as JSON, too', async () => {

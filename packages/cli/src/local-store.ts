@@ -101,8 +101,29 @@ function withoutCredentials(redisUrl: string): string {
   return `${protocol}//${host}`
 }
 
+/**
+ * Waits for the end of the redis-server of a store, and says so if it has ended by itself. Returns false if it was to end.
+ *
+ * @param end Aborted before the store is closed, and by a signal to this process: Ctrl-C reaches all of a terminal.
+ */
+export async function reportLoss(store: LocalServer, end: AbortSignal): Promise<boolean> {
+  await store.engineEnded
+  if (end.aborted) return false
+  process.stderr.write(
+    'sluice: the redis-server of the store has ended by itself, and its data with it. Start the command again\n',
+  )
+  return true
+}
+
+/** Waits for a signal, or for the loss of the redis-server. Returns the exit code. */
+export const untilAbortedOrLost = (store: LocalServer, signal: AbortSignal): Promise<number> =>
+  Promise.race([
+    untilAborted(signal).then(() => 0),
+    reportLoss(store, signal).then((isLost) => (isLost ? 1 : 0)),
+  ])
+
 /** Waits for a signal. */
-export async function untilAborted(signal: AbortSignal): Promise<void> {
+async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
 }

@@ -26,6 +26,11 @@ export interface LocalServer extends AsyncDisposable {
   readonly redisUrl: string | undefined
   /** The number of HTTP requests answered so far. */
   readonly requests: number
+  /**
+   * Resolves when the `redis-server` that was started for it has ended: by `close`, or by itself, and its data with it.
+   * Another engine never resolves it.
+   */
+  readonly engineEnded: Promise<void>
   /** Stops listening and ends the engine. Further calls have no effect. */
   close(): Promise<void>
 }
@@ -35,6 +40,7 @@ interface Backend {
   kind: LocalServer['engine']
   redisUrl: string | undefined
   engine: Engine
+  ended?: Promise<void>
   stop(): Promise<void>
 }
 
@@ -65,6 +71,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<LocalServe
     token: access.token,
     engine: backend.kind,
     redisUrl: backend.redisUrl,
+    engineEnded: backend.ended ?? new Promise(() => {}),
     get requests() {
       return rest.requests()
     },
@@ -129,7 +136,7 @@ async function serverBackend(child: RedisServer): Promise<Backend> {
       await engine.close()
       await child.stop()
     }
-    return { kind: 'redis-server', redisUrl: child.url, engine, stop }
+    return { kind: 'redis-server', redisUrl: child.url, engine, ended: child.ended, stop }
   } catch (error) {
     await child.stop()
     throw error

@@ -8,10 +8,11 @@ import {
   engineText,
   linesOf,
   portOf,
+  reportLoss,
   startStore,
   STORE_OPTIONS,
   STORE_USAGE,
-  untilAborted,
+  untilAbortedOrLost,
   variablesOf,
 } from '../local-store.ts'
 
@@ -68,20 +69,31 @@ interface Running {
   readonly close: () => Promise<void>
 }
 
-/** Runs the command, if there is one, until its end or a signal. Then it closes the store and the page. */
+/**
+ * Runs the command, if there is one, until its end, a signal, or the end of the redis-server. Then it closes the store and
+ * the page.
+ */
 async function runBeside(running: Running): Promise<Result> {
   const { store, page, command, folder, signal, close } = running
   const variables = { ...variablesOf(store), ...page.variables }
   const json = { engine: store.engine, page: page.url, variables }
   if (command.length === 0 || signal.aborted) {
     const text = `${banner(store, page)}\n\n${linesOf(variables)}`
-    const end = untilAborted(signal).then(() => 0)
-    return { text, json, ended: closeAfter(end, close) }
+    return { text, json, ended: closeAfter(untilAbortedOrLost(store, signal), close) }
   }
   // Standard output is the command's.
   process.stderr.write(`${banner(store, page)}\n\n`)
-  const child = await startCommand(command, folder, { ...process.env, ...variables }, signal)
-  return { text: '', json, ended: closeAfter(child.ended, close) }
+  const [lost, over] = [new AbortController(), new AbortController()]
+  const env = { ...process.env, ...variables }
+  const child = await startCommand(command, folder, env, AbortSignal.any([signal, lost.signal]))
+  void reportLoss(store, AbortSignal.any([signal, over.signal])).then((isLost) => {
+    if (isLost) lost.abort('SIGTERM')
+  })
+  const ended = child.ended.then((exitCode) => {
+    over.abort()
+    return lost.signal.aborted ? 1 : exitCode
+  })
+  return { text: '', json, ended: closeAfter(ended, close) }
 }
 
 async function closeAfter<T>(end: Promise<T>, close: () => Promise<void>): Promise<T> {

@@ -6,7 +6,7 @@ import {
   startStore,
   STORE_OPTIONS,
   STORE_USAGE,
-  untilAborted,
+  untilAbortedOrLost,
   variablesOf,
 } from '../local-store.ts'
 
@@ -43,11 +43,11 @@ ${STORE_USAGE}\
   },
 }
 
-/** Closes the server at a signal. */
+/** Closes the server at a signal, or when it has lost its engine. Returns the exit code. */
 async function closeAt(signal: AbortSignal, server: LocalServer): Promise<number> {
-  await untilAborted(signal)
+  const exitCode = await untilAbortedOrLost(server, signal)
   await server.close()
-  return 0
+  return exitCode
 }
 
 const banner = (server: LocalServer): string =>

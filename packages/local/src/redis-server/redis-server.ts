@@ -31,6 +31,8 @@ export interface RedisServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
   readonly pid: number
+  /** Resolves when the process has ended, by `stop` or by itself. */
+  readonly ended: Promise<void>
   /** Ends the process and waits until it is gone. Further calls have no effect. */
   stop(): Promise<void>
 }
@@ -89,7 +91,8 @@ async function launch(port: number): Promise<RedisServer | string> {
       return output
     }
     const url = `redis://127.0.0.1:${port}`
-    return { url, port, pid, stop, [Symbol.asyncDispose]: stop }
+    const ended = exited.then(() => undefined)
+    return { url, port, pid, ended, stop, [Symbol.asyncDispose]: stop }
   } catch (error) {
     await removeDirectory()
     throw error
