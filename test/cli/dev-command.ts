@@ -57,11 +57,22 @@ export async function endCommands(): Promise<void> {
   }
 }
 
-/** Starts `sluice dev` on free ports, unless the arguments name others. */
+/** Runs a command in a terminal of its own, which prints the id of its process first. */
+export const inTerminal = (line: readonly string[]): readonly string[] => {
+  const quoted = line.map((word) => `'${word}'`).join(' ')
+  return ['script', '-qec', `echo process $$; exec ${quoted}`, '/dev/null']
+}
+
+/**
+ * Starts `sluice dev` on free ports, unless the arguments name others.
+ *
+ * @param around Returns the command line to run instead, with this one in it.
+ */
 export function startDev(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
+  around: (line: readonly string[]) => readonly string[] = (line) => line,
 ): Dev & { readonly folder: string } {
   const { folder } = project({ 'server.mjs': SERVER, ...files })
   for (const [path, text] of Object.entries(files)) {
@@ -70,7 +81,8 @@ export function startDev(
   const ports = ['--port', '--page-port'].flatMap((name) =>
     args.includes(name) ? [] : [name, '0'],
   )
-  const child = spawn(process.execPath, [COMMAND, 'dev', ...ports, ...args], {
+  const [program, ...line] = around([process.execPath, COMMAND, 'dev', ...ports, ...args])
+  const child = spawn(program as string, line, {
     cwd: folder,
     env: { PATH: process.env['PATH'], HOME: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

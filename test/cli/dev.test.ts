@@ -7,7 +7,16 @@ import type { View } from '@sluice/dashboard'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { eventsIn } from '../dashboard/support.ts'
 import { post } from '../local/client.ts'
-import { appOf, endCommands, fileIn, pageOf, send, startDev, type App } from './dev-command.ts'
+import {
+  appOf,
+  endCommands,
+  fileIn,
+  inTerminal,
+  pageOf,
+  send,
+  startDev,
+  type App,
+} from './dev-command.ts'
 import { removeProjects } from './project.ts'
 
 afterEach(endCommands)
@@ -110,6 +119,20 @@ describe('sluice dev with a command', () => {
     await dev.exited
     await expect.poll(() => isGone(app.pid)).toBe(true)
   })
+
+  // Other systems have another `script`.
+  it.runIf(process.platform === 'linux')(
+    'ends all of a command that runs others, in a terminal',
+    async () => {
+      const args = ['--', 'sh', '-c', 'node server.mjs; true']
+      const dev = startDev(args, {}, {}, inTerminal)
+      const [pid, app] = [Number(await dev.printed(/process (\d+)/)), await appOf(dev)]
+      const redis = await redisPid(app)
+      process.kill(pid, 'SIGTERM')
+      await dev.exited
+      expect([pid, app.pid, redis].filter((one) => !isGone(one))).toEqual([])
+    },
+  )
 
   it('ends a command that ignores signals', { timeout: 30_000 }, async () => {
     const dev = startDev(['--', 'sh', '-c', 'trap "" TERM; echo pid $$; while :; do sleep 1; done'])

@@ -1,5 +1,5 @@
 /* The user's own command, beside the store and the page. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
@@ -63,11 +63,14 @@ async function untilEnded(
   signal: AbortSignal,
   inTerminal: boolean,
 ): Promise<number> {
+  const targets = [target]
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => {
     const name = signal.reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM'
-    if (!(inTerminal && name === 'SIGINT')) kill(target, name)
-    timer = setTimeout(() => kill(target, 'SIGKILL'), GRACE_MS)
+    if (inTerminal) targets.push(...startedBy(target))
+    // The terminal has sent it to all of them.
+    if (!(inTerminal && name === 'SIGINT')) killAll(targets, name)
+    timer = setTimeout(() => killAll(targets, 'SIGKILL'), GRACE_MS)
   }
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   if (signal.aborted) stop()
@@ -75,17 +78,44 @@ async function untilEnded(
   const [code, endedBy] = await exited
   signal.removeEventListener('abort', stop)
   clearTimeout(timer)
-  if (target < 0) await endGroup(target)
+  await Promise.all(targets.filter((one) => one !== child.pid).map(endRest))
   return code ?? 128 + (endedBy === null ? 0 : constants.signals[endedBy])
 }
 
 /** Ends what a command has started and not waited for. */
-async function endGroup(group: number): Promise<void> {
+async function endRest(target: number): Promise<void> {
   const deadline = Date.now() + GRACE_MS
-  for (let isLeft = kill(group, 'SIGTERM'); isLeft; isLeft = kill(group, 0)) {
-    if (Date.now() > deadline) return void kill(group, 'SIGKILL')
+  for (let isLeft = kill(target, 'SIGTERM'); isLeft; isLeft = kill(target, 0)) {
+    if (Date.now() > deadline) return void kill(target, 'SIGKILL')
     await delay(POLL_MS)
   }
+}
+
+/** Returns the processes that one has started, and those that these have: npm does not end what its script has started. */
+function startedBy(parent: number): number[] {
+  const rows = processes()
+  const found = [parent]
+  for (const one of found) {
+    found.push(...rows.filter(([, startedFrom]) => startedFrom === one).map(([pid]) => pid))
+  }
+  return found.slice(1)
+}
+
+/** Returns each process of this machine with its parent. None where there is no `ps`. */
+function processes(): (readonly [pid: number, parent: number])[] {
+  try {
+    const text = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    return Array.from(text.matchAll(/(\d+)\s+(\d+)/g), ([, pid, parent]) => [
+      Number(pid),
+      Number(parent),
+    ])
+  } catch {
+    return []
+  }
+}
+
+function killAll(targets: readonly number[], signal: NodeJS.Signals): void {
+  for (const target of targets) kill(target, signal)
 }
 
 /** Sends a signal. Returns false if nobody is left to get it. */
