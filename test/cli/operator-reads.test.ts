@@ -165,6 +165,25 @@ describe('sluice usage', () => {
     expect(jsonOf(await app.sluice(['usage', '--json']))['rows']).toHaveLength(3)
   })
 
+  it('aligns names by the columns of a terminal that they take', async () => {
+    const widths = [
+      ['acme', 4],
+      ['東京支店', 8],
+      ['👨‍👩‍👧', 2],
+      ['한'.repeat(40), 59],
+    ] as const
+    for (const [tenant] of widths) await running.check({ ...ACME, tenant }, FREE)
+    await flushUsage(running)
+    const lines = (await app.sluice(['usage'])).out.split('\n')
+    // A name is cut at 60 columns: 29 characters of two, and an ellipsis.
+    const texts = widths.map(
+      ([name, width]) => [name.length < 40 ? name : `${name.slice(0, 29)}…`, width] as const,
+    )
+    for (const [name, width] of texts) {
+      expect(lines).toContain(`${name}${' '.repeat(59 - width)}        1       0       0    $0.00`)
+    }
+  })
+
   it('says when nothing is recorded', async () => {
     expect((await app.sluice(['usage', '--from', '2026-01-01', '--to', '2026-01-02'])).out).toBe(
       'Nothing is recorded from 2026-01-01T00:00Z to 2026-01-02T00:00Z.',
