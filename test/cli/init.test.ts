@@ -54,6 +54,20 @@ const app = (dependency: string, files: Readonly<Record<string, string>> = {}): 
 
 const read = ({ folder }: Project, path: string): string => readFileSync(join(folder, path), 'utf8')
 
+it('says which of two frameworks it has taken, and how to choose the other', async () => {
+  const packages = JSON.stringify({ dependencies: { express: '*', hono: '*', fastify: '*' } })
+  const two = project({ 'package.json': packages })
+  expect((await two.sluice(['init'])).out.split('\n').slice(0, 2)).toEqual([
+    'hono:',
+    '  package.json also names express and fastify. To limit that instead of hono: --framework express or --framework fastify',
+  ])
+  expect((await two.sluice(['init', '--framework', 'express'])).out).not.toContain('also names')
+  expect(JSON.parse((await two.sluice(['init', '--json'])).out)).toMatchObject({
+    framework: 'hono',
+    others: ['express', 'fastify'],
+  })
+})
+
 it('its files are those of the pages to start with', async () => {
   expect(readFileSync(TEMPLATES_FILE, 'utf8')).toBe(await templatesModule())
 })

@@ -30,10 +30,11 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
     const plan = planOf(folder, textOf(values, 'framework'))
     const isMade = values['yes'] === true
     if (isMade) makeAll(folder, plan.changes)
-    const { framework, changes, next } = plan
+    const { framework, others, changes, next } = plan
     return Promise.resolve({
       text: [
         `${framework}:`,
+        ...(others.length > 0 ? [othersText(framework, others)] : []),
         ...changes.map((change) =>
           isMade && change.kind !== 'keep'
             ? lineOf(change)
@@ -44,6 +45,7 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
       ].join('\n'),
       json: {
         framework,
+        others,
         made: isMade,
         changes: changes.map(({ path, kind }) => ({ path, kind })),
         next,
@@ -51,6 +53,10 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
     })
   },
 }
+
+/** Says how to choose another framework than the one that was taken. */
+const othersText = (framework: string, others: readonly string[]): string =>
+  `  package.json also names ${others.join(' and ')}. To limit that instead of ${framework}: --framework ${others.join(' or --framework ')}`
 
 const DRY = 'Nothing is written. Add --yes to write it.'
 

@@ -25,6 +25,8 @@ export interface Change {
 /** The changes to a project, and what is left to do by hand. */
 export interface Plan {
   readonly framework: string
+  /** The frameworks of the project that were not taken. */
+  readonly others: readonly string[]
   readonly changes: readonly Change[]
   /** Commands to run afterwards. */
   readonly next: readonly string[]
@@ -50,7 +52,7 @@ interface Manifest {
  */
 export function planOf(folder: string, framework: string | undefined): Plan {
   const manifest = readManifest(folder)
-  const template = framework === undefined ? detect(manifest) : named(framework)
+  const [template, ...others] = framework === undefined ? detect(manifest) : [named(framework)]
   if (template.name === 'sveltekit' && !manifest) {
     throw new CommandError('create an app first: npx sv create. Then run sluice init in its folder')
   }
@@ -72,6 +74,7 @@ export function planOf(folder: string, framework: string | undefined): Plan {
   const needsManifest = manifest === undefined && template.isModule
   return {
     framework: template.name,
+    others: others.map(({ name }) => name),
     changes: [
       // Before the secret that it keeps out of the repository.
       ...lines(folder, '.gitignore', [secrets]),
@@ -131,12 +134,13 @@ function filesOf(
   )
 }
 
-function detect(manifest: Manifest | undefined): Template {
+/** Returns the frameworks that a package.json names: the first is the one to take. */
+function detect(manifest: Manifest | undefined): readonly [Template, ...Template[]] {
   const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
-  const found = TEMPLATES.find(
+  const [found, ...others] = TEMPLATES.filter(
     ({ dependency }) => dependency !== undefined && Object.hasOwn(packages, dependency),
   )
-  if (found) return found
+  if (found) return [found, ...others]
   const what = manifest
     ? 'package.json names no framework that is known here'
     : 'there is no package.json'
