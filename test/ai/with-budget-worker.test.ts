@@ -17,10 +17,10 @@ const WORKER = `
 ${lines
   .replace(
     "import { file } from '@sluice/core/file'",
-    "import { env } from 'cloudflare:workers'\nimport { durableObjects } from '@sluice/cloudflare/durable-object'",
+    "import { env, waitUntil } from 'cloudflare:workers'\nimport { durableObjects } from '@sluice/cloudflare/durable-object'",
   )
   .replace("file('.sluice')", 'durableObjects(env.LIMITS)')
-  .replace('usd(5)', 'usd(0.1)')}
+  .replace('usd(5)', 'usd(0.1), waitUntil')}
 export { LimitsObject } from '@sluice/cloudflare/durable-object'
 
 export default {

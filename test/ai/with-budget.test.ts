@@ -36,6 +36,7 @@ interface Options {
   readonly store: Store
   readonly tenant: number
   readonly total?: number
+  readonly waitUntil?: (promise: Promise<unknown>) => void
 }
 
 /** The clients, as programs hold them to a budget: each retries twice by itself. */
@@ -153,6 +154,17 @@ describe('withBudget', () => {
     expect(provider.bills).toHaveLength(1)
   })
 
+  it.each(Object.keys(CLIENTS))('keeps a call alive until it is settled: %s', async (client) => {
+    const provider = createProvider()
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => void kept.push(promise)
+    const own = memory()
+    await CLIENTS[client]?.(provider, { store: own, tenant: DAILY, waitUntil })('acme')
+    expect(kept.length).toBeGreaterThan(0)
+    await Promise.all(kept)
+    expect(await spentBy('acme', own)).toBe(billedBy(provider))
+  })
+
   it('counts a month', async () => {
     const provider = createProvider()
     const monthly = memory()
@@ -191,6 +203,7 @@ describe('withBudget', () => {
     [{ store, tenant: DAILY, total: '9' }, /withBudget\.total: must be in micro-dollars/],
     [{ store, tenant: DAILY, window: '1d' }, /withBudget\.window: must be "day" or "month"/],
     [{ store, tenant: DAILY, prices: {} }, /withBudget\.prices: must be made by definePrices/],
+    [{ store, tenant: DAILY, waitUntil: 5 }, /withBudget\.waitUntil: must be a function/],
     [{ store, tenant: DAILY, limit: 5 }, /withBudget\.limit: unknown option/],
   ])('%# names the option at fault', (options, message) => {
     expect(() => withBudget(new OpenAI({ apiKey }), options as never)).toThrow(message)

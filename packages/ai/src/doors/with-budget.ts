@@ -5,8 +5,10 @@ import {
   type Limiter,
   type Store,
   type Subject,
+  type WaitUntil,
 } from '@sluice/core'
 import {
+  assertFunction,
   assertOptionRules,
   hasMethod,
   isUnits,
@@ -38,6 +40,11 @@ export interface WithBudgetOptions {
   readonly window?: 'day' | 'month'
   /** The prices of models, made by `definePrices`. @default LIST_PRICES */
   readonly prices?: Prices
+  /**
+   * Keeps a call alive until it is settled, past the response and a client that goes away: `waitUntil` of
+   * `cloudflare:workers`. @default none
+   */
+  readonly waitUntil?: WaitUntil
 }
 
 /** The least budget in micro-dollars, as of `budget`: less is an amount in dollars. */
@@ -50,6 +57,7 @@ const RULES: OptionRules<WithBudgetOptions> = {
   total: assertAmount,
   window: /* @__PURE__ */ oneOf('day', 'month'),
   prices: /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices'),
+  waitUntil: assertFunction,
 }
 
 /**
@@ -69,7 +77,7 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
 ): (tenant: string) => Client {
   const limitTo = waysOf(client)
   assertOptionRules('withBudget', options, RULES, 'store', 'tenant')
-  const { store, tenant: each, total, window = 'day', prices = LIST_PRICES } = options
+  const { store, tenant: each, total, window = 'day', prices = LIST_PRICES, waitUntil } = options
   const cap = window === 'day' ? 'daily' : 'monthly'
   const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'] })]
   if (total !== undefined) policies.push(budget({ name: 'total', [cap]: total, per: 'global' }))
@@ -81,6 +89,7 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
       return limitTo(limiter, {
         subject: { tenant },
         prices: named,
+        ...(waitUntil && { waitUntil }),
       }) as Client
     }
     const message = 'must be a text that is not empty: whose budget the call is charged to'
@@ -91,6 +100,7 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
 interface Terms {
   readonly subject: Subject
   readonly prices: Prices
+  readonly waitUntil?: WaitUntil
 }
 
 /** Returns the way to limit a client. @throws ConfigError When it is neither a client nor a model. */
