@@ -85,6 +85,20 @@ const MISTAKES: readonly Mistake[] = [
   ['show', { subject: 'acme' }, 'show: "subject" must be of the type object'],
   ['usage', { from: 'soon' }, '"from" soon must be a date'],
   ['preview', { log: 'log.csv' }, 'exports no list "configuration"'],
+  ['preview', {}, 'name one "log"'],
+  ['preview', { denials: true }, '"denials" and "tenant": "NAME" need each other'],
+  ['preview', { log: 'log.csv', except: ['a', 'b'] }, '"except" needs "suggest"'],
+  [
+    'preview',
+    { denials: true, tenant: 'acme', start: '1' },
+    '"start" is for a log, and "denials" has none',
+  ],
+  ['why', { subject: { tenant: 'nobody' }, recent: true }, 'no denial of nobody is recorded'],
+  [
+    'why',
+    { subject: { route: 'x' }, recent: true },
+    '"recent" needs the tenant, and nothing else: "subject": { "tenant": "acme" }',
+  ],
   ...[
     '--yes',
     '.env.local',

@@ -59,7 +59,7 @@ ${LOG_USAGE}
   async run(values, [log, ...others], { folder }) {
     const tenant = tenantOf(values, log)
     if (tenant === undefined && (log === undefined || others.length > 0)) {
-      throw new CommandError('name one log, such as: sluice preview requests.csv')
+      throw new CommandError(`name one ${operand('log')}, such as requests.csv`)
     }
     const top = countOf(values, 'top', 10)
     const except = exceptOf(values)
@@ -104,7 +104,7 @@ function tenantOf(values: Values, log: string | undefined): string | undefined {
   if (tenant === undefined) return undefined
   if (log !== undefined) throw new CommandError(`${option('denials')} takes no log`)
   const ofLogs = [...Object.keys(LOG_OPTIONS), 'suggest', 'except', 'comment']
-  const given = ofLogs.find((option) => values[option] !== undefined)
+  const given = ofLogs.find((name) => values[name] !== undefined)
   if (given === undefined) return tenant
   throw new CommandError(`${option(given)} is for a log, and ${option('denials')} has none`)
 }

@@ -3,7 +3,7 @@ import { unitsText } from '@sluice/core/internal/text'
 import type { Command, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
-import { table } from '../format.ts'
+import { moreText, table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
 import { option } from '../wording.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
@@ -101,13 +101,9 @@ function sumsText({ from, to, rows }: Usage, top: number): string {
       String(tokens),
       unitsText(usd, 'usd'),
     ])
-  const more =
-    sorted.length > top
-      ? [`and ${sorted.length - top} more: ${option('top', String(sorted.length))}`]
-      : []
   return [
     `From ${range}`,
     table(['tenant', 'allowed', 'denied', 'tokens', 'dollars'], lines),
-    ...more,
+    ...moreText(sorted.length, top),
   ].join('\n')
 }

@@ -42,7 +42,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'why',
     description:
-      'Why a request is denied now: which limit denies, who has used it up, when it fits, and what would let it pass. With id, why one request of the last day was denied.',
+      'Why a request is denied now: which limit denies, who has used it up, when it fits, and what would let it pass. With id, why one request of the last day was denied; with recent, those that were.',
     arguments: {
       ...SUBJECT,
       cost: {
@@ -50,13 +50,15 @@ export const TOOLS: readonly Tool[] = [
         description: 'What it asks for, such as { "token": "1200", "usd": "$0.05" }',
       },
       id: { type: 'string', description: 'The X-Request-Id of a 429' },
+      recent: { type: 'boolean', description: 'List the denials that are recorded' },
+      top: { type: 'string', description: 'The most of them to list' },
     },
     required: ['subject'],
-    commandLine: ({ subject, cost, id }) => [
+    commandLine: ({ subject, cost, ...options }) => [
       'why',
       ...subjectOf(subject),
       ...(cost === undefined ? [] : [`--cost=${pairsOf(cost).join(',')}`]),
-      ...optionsOf({ id }),
+      ...optionsOf(options),
     ],
   },
   {
@@ -80,7 +82,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'preview',
     description:
-      'What the settings of the file of limits would have denied of a log of requests, compared with those in force.',
+      'What the settings of the file of limits would have denied of a log of requests, compared with those in force. Without a log: what they decide of the recorded denials of a tenant.',
     arguments: {
       log: {
         type: 'string',
@@ -97,14 +99,22 @@ export const TOOLS: readonly Tool[] = [
       start: { type: 'string', description: 'The time from which the log counts seconds' },
       model: { type: 'string', description: 'The model of calls without one' },
       'usage-period': { type: 'string', description: 'The time of a row of sums, such as 1d' },
-      top: { type: 'string', description: 'The most tenants to list' },
+      top: { type: 'string', description: 'The most tenants or denials to list' },
+      suggest: {
+        type: 'boolean',
+        description: 'Also find the smallest limits that deny nobody but except',
+      },
+      except: { type: 'array', description: 'Tenants that may be denied' },
+      denials: {
+        type: 'boolean',
+        description: 'Decide the recorded denials of tenant, without log',
+      },
+      tenant: { type: 'string', description: 'The tenant whose denials these are' },
     },
-    required: ['log'],
     commandLine: ({ log, ...options }) => [
       'preview',
       ...optionsOf(options),
-      '--',
-      logOf(textOf(log)),
+      ...(log === undefined ? [] : ['--', logOf(textOf(log))]),
     ],
   },
   {

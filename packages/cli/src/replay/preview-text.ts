@@ -1,7 +1,6 @@
 import type { ChangeBounds, Mistake, PolicyReport, Suggestion, Table } from '@sluice/replay'
 import { amountText, nameText, timeText, unitsText } from '@sluice/core/internal/text'
-import { table } from '../format.ts'
-import { option } from '../wording.ts'
+import { moreText, table } from '../format.ts'
 import { BOUNDS_HEAD, boundsRows, boundsSummary } from './bounds-text.ts'
 import type { NewDenials } from './newly-denied.ts'
 
@@ -138,10 +137,7 @@ const rowsOf = ({ bounds, newlyDenied }: Preview, top: number): string[][] =>
           timeText(new Date(since)),
         ])
 
-function moreOf(preview: Preview, top: number): string[] {
-  const count = deniedTenants(preview)
-  return count > top ? [`and ${count - top} more: ${option('top', String(count))}`] : []
-}
+const moreOf = (preview: Preview, top: number): string[] => moreText(deniedTenants(preview), top)
 
 const mistakesOf = ({ mistakes }: Preview): string[] =>
   mistakes.length === 0 ? [] : ['', 'Likely mistakes:', ...mistakes.map(({ text }) => `- ${text}`)]
