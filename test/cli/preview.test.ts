@@ -250,7 +250,7 @@ describe('sluice preview', () => {
   })
 
   it.each([
-    [['preview'], 'name one log, such as: sluice preview requests.csv'],
+    [['preview'], 'name one LOG, such as requests.csv'],
     [['preview', 'none.csv'], 'LOG cannot be read: ENOENT'],
     [['preview', 'log.csv', '--top', '0'], '--top 0 must be a number from 1'],
     [['preview', 'log.csv', '--columns', 'x'], '--columns x must be a list'],
