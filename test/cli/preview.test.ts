@@ -122,14 +122,22 @@ describe('sluice preview', () => {
     expect(JSON.parse((await app.sluice([...args, '--json'])).out)).toMatchObject({
       changes: [{ policy: 'rpm', to: { limit: 22 } }],
       allowed: 1,
-      denials: [{ by: 'rpm' }, { by: 'rpm' }, { denial: { policies: [{ cost: 2 }, {}, {}, {}] } }],
+      denials: [
+        { by: 'rpm' },
+        { outcome: 'denied' },
+        { denial: { policies: [{ cost: 2 }, {}, {}, {}] } },
+      ],
     })
+    const none = await app.sluice(['preview', '--denials', '--tenant', 'other'])
+    expect([none.exitCode, none.out.split('\n')[2]]).toEqual([
+      0,
+      'No denial of other is recorded since yesterday (UTC). One is saved some seconds after it.',
+    ])
     const refused = [
       [['--denials'], '--denials and --tenant NAME need each other'],
       [['log.csv', '--tenant', 'acme'], '--denials and --tenant NAME need each other'],
       [['log.csv', '--denials', '--tenant', 'acme'], '--denials takes no log'],
       [['--denials', '--tenant', 'acme', '--suggest'], '--suggest is for a log'],
-      [['--denials', '--tenant', 'other'], 'no denial of other is recorded'],
     ] as const
     for (const [options, says] of refused) {
       expect(await app.sluice(['preview', ...options])).toMatchObject({

@@ -5,6 +5,7 @@ import {
   definitionOf,
   manualClock,
   slidingWindow,
+  tokenBucket,
 } from '@sluice/core'
 import { runtimeConfiguration, type DesiredEntry, type Settings } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
@@ -35,7 +36,10 @@ function setUp(policies: Parameters<typeof createLimiter>[0]['policies']) {
     await flushDenials(limiter)
     const denials = await listDenials(limiter, 'a')
     const judged = await judgeDenials('a', denials, policySet('new', { limiter, configuration }))
-    return judged.map(({ denial, by }) => [(denial.at - NOON) / 1_000, by])
+    return judged.map(({ denial, outcome, by }) => [
+      (denial.at - NOON) / 1_000,
+      outcome === 'unknown' ? `${by}?` : by,
+    ])
   }
   return { clock, limiter, judge, names }
 }
@@ -98,6 +102,43 @@ describe('recorded denials, decided by other limits', () => {
     expect(policies).toEqual([undefined, undefined, 'p'])
     const all = (await judge([{ policy: 'p', settings: { limit: 9 } }])).map(([, by]) => by)
     expect(all).toEqual([undefined, undefined, 'daily'])
+  })
+
+  it('are not decided by a policy that took no part, or that fills at another rate', async () => {
+    const rpm = slidingWindow({ name: 'q', limit: 1, window: '1m', per: PER })
+    const absent = slidingWindow({ name: 'p', limit: 'unlimited', window: '1m', per: PER })
+    const added = setUp([rpm, absent])
+    for (let count = 0; count < 3; count += 1) await added.limiter.check({ tenant: 'a' })
+    const limited = [{ policy: 'p', settings: { limit: 1 } }]
+    // Its own policy denies it in any case.
+    expect(await added.judge(limited)).toEqual([
+      [0, 'q'],
+      [0, 'q'],
+    ])
+    const bucket = setUp([
+      tokenBucket({ name: 'p', limit: 5, burst: 3, window: '1h', per: PER }),
+      slidingWindow({ name: 'q', limit: 'unlimited', window: '1m', per: PER }),
+    ])
+    for (let count = 0; count < 5; count += 1) await bucket.limiter.check({ tenant: 'a' })
+    await bucket.limiter.check({ tenant: 'a' }, { cost: { request: 9 } })
+    const faster = [{ policy: 'p', settings: { limit: 7_200 } }]
+    expect(await bucket.judge(faster)).toEqual([
+      [0, 'p?'],
+      [0, 'p?'],
+      [0, 'p'],
+    ])
+    const slower = [{ policy: 'p', settings: { limit: 1 } }]
+    expect(await bucket.judge(slower)).toEqual([
+      [0, 'p'],
+      [0, 'p'],
+      [0, 'p'],
+    ])
+    const unlimited = [{ policy: 'p', settings: { limit: 'unlimited' } }] as const
+    expect(await bucket.judge([...unlimited, { policy: 'q', settings: { limit: 9 } }])).toEqual([
+      [0, 'q?'],
+      [0, 'q?'],
+      [0, 'q?'],
+    ])
   })
 
   it('stay denied if their policy cannot be replayed', async () => {

@@ -8,7 +8,7 @@ import {
   slidingWindowCounter,
   tokenBucket,
 } from '@sluice/core'
-import type { Policy } from '@sluice/core'
+import type { Limit, Policy } from '@sluice/core'
 import { runtimeConfiguration, type DesiredEntry } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { openLog, policySet, replay, suggestLimits } from '@sluice/replay'
@@ -189,6 +189,36 @@ describe('the smallest limit that denies nobody but those that you except', () =
     expect(await deniedWith(smallest)).toBe(0)
     for (const index of smallest.keys()) {
       expect(await deniedWith(smallest.with(index, (smallest[index] ?? 0) - 1))).toBeGreaterThan(0)
+    }
+  })
+
+  it('is exact for each plan where plans share a budget', async () => {
+    const plans = definePlans({ starter: { all: 90 }, growth: { all: 99 } })
+    for (const limit of [
+      1_000,
+      ({ plan }: { plan: { all: number } }) => plan.all,
+    ] as Limit<'all'>[]) {
+      const policies = [slidingWindow({ name: 'all', limit, window: '1m', per: 'global' })]
+      for (const [order, starter, growth] of [
+        ['gs', 2, 1],
+        ['sg', 1, 2],
+        ['gggggs', 6, 5],
+        ['gsgsgg', 4, 6],
+      ] as const) {
+        const lines = Array.from(
+          order,
+          (plan, second) =>
+            `${START + second * 1_000},${plan},${plan === 's' ? 'starter' : 'growth'}`,
+        )
+        const text = `time,tenant,plan\n${lines.join('\n')}`
+        const { limits, outcome } = await suggest(text, { policies, plans })
+        expect(Object.fromEntries(limits.map((one) => [one.plan, one.limit]))).toEqual({
+          starter,
+          growth,
+        })
+        expect(limits.every(({ isSmallest }) => isSmallest)).toBe(true)
+        expect(outcome.denied.calls).toBe(0)
+      }
     }
   })
 

@@ -30,5 +30,7 @@ export function subjectOf(values: Values): Readonly<Record<string, string>> | un
     )
   })
   const all = [...named, ...others]
+  const [twice] = all.find(([name], at) => all.findIndex(([one]) => one === name) < at) ?? []
+  if (twice !== undefined) throw new CommandError(`the dimension "${twice}" is given twice`)
   return all.length === 0 ? undefined : Object.fromEntries(all)
 }

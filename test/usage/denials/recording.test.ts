@@ -69,7 +69,9 @@ describe.each(STORES_TO_TEST)('denials, over %s', (name) => {
         {
           name: 'rpm',
           unit: 'request',
+          limit: 1,
           burst: 1,
+          windowMs: 60_000,
           remaining: 0,
           cost: 1,
           fits: false,
@@ -79,7 +81,9 @@ describe.each(STORES_TO_TEST)('denials, over %s', (name) => {
         {
           name: 'daily',
           unit: 'request',
+          limit: 500,
           burst: 500,
+          windowMs: DAY,
           remaining: 499,
           cost: 1,
           fits: true,

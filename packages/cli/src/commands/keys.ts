@@ -1,5 +1,5 @@
 import { subjectText, timeText } from '@sluice/core/internal/text'
-import { definitionOf, durationMs, type Limiter } from '@sluice/core'
+import { definitionOf, durationMs, StoreError, type Limiter } from '@sluice/core'
 import {
   createApiKey,
   expireApiKey,
@@ -34,7 +34,7 @@ of a key, such as key_0123456789abcdef. Without --yes, it shows what would chang
 ${SUBJECT_USAGE}
   --expires DURATION    how long a new key is valid, such as 90d (default: until it is revoked; in place of another,
                         as long as that was made for)
-  --overlap DURATION    how long the old key stays valid beside the new one (default: 1d)
+  --overlap DURATION    how long the old key stays valid beside the new one; 0 ends it at once (default: 1d)
   --in DURATION         how long a key stays valid, from now; 0 ends it
   --prefix TEXT         what a new key begins with (default: sk_)
   --yes                 make the change
@@ -138,17 +138,22 @@ async function create(limiter: Limiter, { values, isMade }: Call): Promise<Resul
 
 async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<Result> {
   const options = newKeyOptions(values)
-  const overlap = timeOf(values, 'overlap') ?? '1d'
+  const overlap = lengthOf(values, 'overlap') ?? '1d'
   const old = await find(limiter, id)
   assertReplaceable(old)
   const end = `${id} (${subjectText(old.subject)}): replaced; the old one expires ${overlapText(old, overlap)}`
   if (!isMade) return { text: `${end}\n${unchanged()}`, json: { old, made: false } }
-  const created = await rotateApiKey(limiter, id, { overlap, ...options })
+  const created = await rotateApiKey(limiter, id, { overlap, ...options }).catch((error) => {
+    if (!(error instanceof StoreError)) throw error
+    throw new CommandError(
+      `the store failed, and ${id} may have been replaced. List the keys: sluice keys --tenant ${old.subject.tenant}. If it was replaced, rotate the new one, which nobody has`,
+    )
+  })
   return { text: `${end}\n${newKeyText(created)}`, json: { ...created, old, made: true } }
 }
 
 async function expire(limiter: Limiter, { values, id, isMade }: Call): Promise<Result> {
-  const within = values['in'] === '0' ? 0 : timeOf(values, 'in')
+  const within = lengthOf(values, 'in')
   if (within === undefined) throw new CommandError('name when it expires, such as --in 1h')
   const old = await find(limiter, id)
   const text = `${id} (${subjectText(old.subject)}): expires ${within === 0 ? 'at once' : `in ${within}`}`
@@ -185,7 +190,12 @@ function assertReplaceable({ id, replacedBy, expiresAt = Infinity }: ApiKey): vo
   if (expiresAt <= Date.now()) throw new CommandError(`${id} has expired: create another`)
 }
 
-function overlapText(old: ApiKey, overlap: string): string {
+/** Returns a duration, or 0 for at once. */
+const lengthOf = (values: Values, option: string) =>
+  values[option] === '0' ? 0 : timeOf(values, option)
+
+function overlapText(old: ApiKey, overlap: string | 0): string {
+  if (overlap === 0) return 'at once'
   const isSooner = (old.expiresAt ?? Infinity) < Date.now() + durationMs('overlap', overlap)
   return isSooner ? `at ${endText(old)}, before ${overlap} is over` : `in ${overlap}`
 }

@@ -6,7 +6,7 @@ import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
-import { recordedDenials } from '../recorded-denials.ts'
+import { noneText, recordedDenials } from '../recorded-denials.ts'
 import { assertNotRefused } from '../store-refusal.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
@@ -73,6 +73,7 @@ function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, name:
 async function recent(limiter: Limiter, tenant: string, top: number): Promise<Result> {
   const { denyingText } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
   const denials = await recordedDenials(limiter, tenant)
+  if (denials.length === 0) return { text: noneText(tenant), json: { tenant, denials } }
   const rows = denials
     .slice(0, top)
     .map((denial) => [timeText(denial.at), denial.id, denyingText(denial)])

@@ -3,7 +3,7 @@ import type { Limiter } from '@sluice/core'
 import type { DesiredEntry } from '@sluice/core/configuration'
 import { amountText, nameText, timeText } from '@sluice/core/internal/text'
 import { moreText, table } from '../format.ts'
-import { recordedDenials } from '../recorded-denials.ts'
+import { noneText, recordedDenials } from '../recorded-denials.ts'
 
 /** Decides the recorded denials of a tenant by the limits that a list of settings makes. */
 export async function previewDenials(
@@ -14,27 +14,37 @@ export async function previewDenials(
 ): Promise<{ text: string; json: object }> {
   const { judgeDenials, policySet } = await import('@sluice/replay')
   const denials = await recordedDenials(limiter, tenant)
+  if (denials.length === 0) {
+    return { text: noneText(tenant), json: { tenant, allowed: 0, denied: 0, unknown: 0, denials } }
+  }
   const { denyingText } = await import('@sluice/usage/denials')
   const set = policySet('file', { limiter, configuration: desired })
   const judged = (await judgeDenials(tenant, denials, set)).toReversed()
-  const allowed = judged.filter(({ by }) => by === undefined).length
+  const count = (verdict: string): number =>
+    judged.filter(({ outcome }) => outcome === verdict).length
+  const [allowed, denied, unknown] = [count('allowed'), count('denied'), count('unknown')]
   const [first, last] = [denials.at(-1)?.at ?? 0, denials[0]?.at ?? 0]
   const rows = judged
     .slice(0, top)
-    .map(({ denial, by }) => [
+    .map(({ denial, outcome, by = '' }) => [
       timeText(denial.at),
       denial.id,
       denyingText(denial),
-      by === undefined ? 'allowed' : `denied by ${by}`,
+      { allowed: 'allowed', denied: `denied by ${by}`, unknown: `not known: ${by}` }[outcome],
     ])
   const text = [
     `Of ${amountText(judged.length, 'denial')} of ${nameText(tenant)} that ${judged.length === 1 ? 'is' : 'are'} recorded, ${timeText(first)} to ${timeText(last)}:`,
-    `Allowed then: ${allowed}. Denied as now: ${judged.length - allowed}.`,
+    `Allowed then: ${allowed}. Denied as now: ${denied}.${unknown > 0 ? ` Not known: ${unknown}.` : ''}`,
     '',
     table(['time', 'id', 'denied by', 'then'], rows),
     ...moreText(judged.length, top),
     '',
     'Each is decided by what was used when it was denied, and by those before it that are allowed then. More may have been denied than are recorded.',
+    ...(unknown > 0
+      ? [
+          'It is not known what a policy decides that took no part then, or had another window or refill.',
+        ]
+      : []),
   ].join('\n')
-  return { text, json: { tenant, allowed, denials: judged } }
+  return { text, json: { tenant, allowed, denied, unknown, denials: judged } }
 }

@@ -1,6 +1,6 @@
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
-import { ConfigError, InputError } from '../errors.ts'
+import { ConfigError, InputError, StoreError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { assertSubject } from '../limiter/call.ts'
@@ -94,7 +94,8 @@ export async function readApiKey(limiter: Limiter, id: string): Promise<ApiKey |
  * Replaces a key: creates one of the same subject and lifetime, and lets the old one expire. Nothing is created for a key
  * that is refused, also when somebody else rotates or revokes it at the same time.
  *
- * @param options Those of the new key, and `overlap`: the time for which the old one stays valid. @default a day
+ * @param options Those of the new key, and `overlap`: the time for which the old one stays valid; `0` ends it at once.
+ * @default a day
  * @throws InputError When there is no key of this name, it has expired, or another has replaced it.
  * @throws ConfigError When an option is unknown or out of range, or the tenant has 1,000 keys.
  * @throws StoreError When the store fails. The key may have been replaced then.
@@ -108,7 +109,7 @@ export async function rotateApiKey(
 ): Promise<NewApiKey> {
   assertKnownOptions('rotateApiKey', options, ['overlap', 'expiresIn', 'prefix'])
   const { overlap = '1d', ...ofNew } = options
-  const overlapMs = durationMs('rotateApiKey.overlap', overlap)
+  const overlapMs = lengthMs('rotateApiKey.overlap', overlap)
   const { prefix, lifetimeMs } = assertNewKey('rotateApiKey', ofNew)
   const records = keyRecords(limiter)
   const { stored: old } = await readStored(records, id)
@@ -124,7 +125,8 @@ export async function rotateApiKey(
     })
   } catch (error) {
     if (error instanceof InputError) await removeKey(records, drawn.id, old.subject)
-    throw error
+    // Only the reply may be lost, and with it the only copy of the new key.
+    if (!(error instanceof StoreError) || !(await isReplacedBy(records, id, drawn.id))) throw error
   }
   return newKeyOf(drawn)
 }
@@ -144,7 +146,7 @@ export async function expireApiKey(
   id: string,
   within: Duration,
 ): Promise<ApiKey> {
-  const ms = within === 0 ? 0 : durationMs('expireApiKey.within', within)
+  const ms = lengthMs('expireApiKey.within', within)
   let expired: StoredKey | undefined
   await changeKey(keyRecords(limiter), id, (stored, now) => {
     expired = expiring(stored, now + ms)
@@ -166,6 +168,15 @@ export async function revokeApiKey(limiter: Limiter, id: string): Promise<boolea
   if (!key) return false
   await removeKey(keyRecords(limiter), id, key.subject)
   return true
+}
+
+/** Returns true if a key is known to be replaced by another. */
+async function isReplacedBy(records: KeyRecords, id: string, by: string): Promise<boolean> {
+  try {
+    return (await readStored(records, id)).stored.replacedBy === by
+  } catch {
+    return false
+  }
 }
 
 const newKeyOf = ({ key, stored }: DrawnKey): NewApiKey => ({
@@ -197,6 +208,9 @@ async function readStored(records: KeyRecords, id: string) {
     : 'must be the name of a key, such as key_0123456789abcdef'
   throw new InputError('invalid_subject', 'id', rule)
 }
+
+const lengthMs = (option: string, length: Duration): number =>
+  length === 0 ? 0 : durationMs(option, length)
 
 const expiring = (stored: StoredKey, at: number): StoredKey => ({
   ...stored,

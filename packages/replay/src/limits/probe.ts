@@ -57,7 +57,7 @@ export function createProbe(
       const target = active as Target | undefined
       if (target === undefined || mayBeDenied || policies.length === 0) return
       target.isUsed = true
-      if (allowed || target.hasFailed) return
+      if (allowed || target.failedAt !== undefined) return
       target.heldBy = call
       const isRising = target.trial === target.high
       const least = isRising
@@ -68,11 +68,14 @@ export function createProbe(
           )
         : undefined
       if (least === undefined) {
-        target.hasFailed = true
-        return
+        target.failedAt = target.trial
+        if (target.high === undefined) return
+        // Another plan may share its budget, and finds there what has to be let in.
+        target.trial = target.high
+      } else {
+        target.trial = target.high = least
+        target.wasRaised = true
       }
-      target.trial = target.high = least
-      target.wasRaised = true
       await twin.check(call, usd)
     },
   }

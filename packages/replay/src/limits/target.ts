@@ -17,8 +17,8 @@ export interface Target extends LimitSource {
   low: number
   /** The smallest limit that is known to suffice; `undefined` while none is known. */
   high: number | undefined
-  /** True if the trial was too low. The rest of this reading adds nothing. */
-  hasFailed: boolean
+  /** The limit that was too low in this reading: the rest of it adds nothing. `undefined` if none was. */
+  failedAt: number | undefined
   /** True if this reading raised the limit on its way. */
   wasRaised: boolean
   /** True if a call that must not be denied has this limit. */
@@ -36,7 +36,7 @@ export const createTarget = (source: LimitSource, current: number): Target => ({
   trial: 0,
   low: -1,
   high: 0,
-  hasFailed: false,
+  failedAt: undefined,
   wasRaised: false,
   isUsed: false,
   heldBy: undefined,
@@ -51,12 +51,14 @@ export const createTarget = (source: LimitSource, current: number): Target => ({
  * from the beginning may then deny others, so it is tried again.
  */
 export function nextTrial(target: Target, most: number, isShared: boolean): boolean {
-  const { trial, hasFailed, wasRaised } = target
-  target.hasFailed = target.wasRaised = false
-  if (isShared && wasRaised && !hasFailed) return true
-  if (hasFailed) {
-    target.low = trial
-    if (target.high !== undefined && target.high <= trial) target.high = undefined
+  const { failedAt, wasRaised } = target
+  const trial = failedAt ?? target.trial
+  target.failedAt = undefined
+  target.wasRaised = false
+  if (isShared && wasRaised && failedAt === undefined) return true
+  if (failedAt !== undefined) {
+    target.low = failedAt
+    if (target.high !== undefined && target.high <= failedAt) target.high = undefined
   } else {
     if (trial !== target.high) target.step *= 2
     target.high = trial

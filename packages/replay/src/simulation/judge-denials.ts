@@ -1,29 +1,36 @@
+import type { PolicyRule, PolicyState } from '@sluice/core'
 import type { Call } from '../call.ts'
 import type { PolicySet } from './policy-set.ts'
 import { createTwin } from './twin.ts'
 
-/** A denial as `recordDenials` of `@sluice/usage/denials` keeps it, without what is not needed here. */
+/** The state of a policy when a request was denied, without what is not needed here. */
+interface PastState {
+  readonly name: string
+  readonly unit: string
+  readonly limit: number
+  readonly burst: number
+  readonly windowMs: number
+  readonly remaining: number
+  readonly cost: number
+  readonly fits: boolean
+  readonly enforced: boolean
+}
+
+/** A denial as `recordDenials` of `@sluice/usage/denials` keeps it. */
 export interface PastDenial {
   /** The time of the decision, in epoch ms. */
   readonly at: number
   /** The subject of the request, without its tenant. */
   readonly subject: Readonly<Record<string, string>>
   readonly plan?: string | undefined
-  readonly policies: readonly {
-    readonly name: string
-    readonly unit: string
-    readonly burst: number
-    readonly remaining: number
-    readonly cost: number
-    readonly fits: boolean
-    readonly enforced: boolean
-  }[]
+  readonly policies: readonly PastState[]
 }
 
 /** A denial, and what another set of limits decides. */
 export interface JudgedDenial<D extends PastDenial> {
   readonly denial: D
-  /** The policy that denies it, too; `undefined` if it is allowed. */
+  readonly outcome: 'allowed' | 'denied' | 'unknown'
+  /** The policy that denies it, too, or whose use is not known; `undefined` if it is allowed. */
   readonly by: string | undefined
 }
 
@@ -35,7 +42,8 @@ interface Admitted {
 
 /**
  * Decides recorded denials of a tenant by a set of limits, in the order of their times: by what was used when each was
- * denied, and by those before it that are let in. A denial by a policy that cannot be replayed stays one.
+ * denied, and by those before it that are let in. It is not known what a policy decides that has another window or refill
+ * than then, or took no part in the denial. A denial by a policy that cannot be replayed stays one.
  *
  * @throws ConfigError When the set has settings that are invalid.
  * @example
@@ -47,38 +55,77 @@ export async function judgeDenials<D extends PastDenial>(
   { rules, plans, configuration, omitted }: PolicySet,
 ): Promise<JudgedDenial<D>[]> {
   const twin = createTwin(rules, plans, configuration)
-  const admitted = new Map<string, Admitted[]>()
+  const admitted = createAdmitted()
   const none = Object.fromEntries(rules.map(({ unit }) => [unit, 0]))
   const judged: JudgedDenial<D>[] = []
   for (const denial of denials.toSorted((a, b) => a.at - b.at)) {
     const { at, subject, plan, policies } = denial
     const units = { ...none, ...Object.fromEntries(policies.map(({ unit, cost }) => [unit, cost])) }
-    const call: Call = {
-      at,
-      line: 0,
-      subject: { ...subject, tenant, ...(plan !== undefined && { plan }) },
-      units,
-      status: undefined,
-    }
-    // What a limit is now: the counts of the denial are its own.
-    const states = (await twin.peek(call, units['usd'])).policies.map((state) => {
-      const then = policies.find(({ name }) => name === state.name)
-      const { per } = rules.find(({ name }) => name === state.name) ?? {}
-      const key = `${state.name} ${per === 'global' ? '' : JSON.stringify(per?.map((name) => call.subject[name as 'tenant']))}`
-      const lately = (admitted.get(key) ?? []).filter((one) => one.at > at - state.windowMs)
-      const used = then === undefined ? 0 : then.burst - then.remaining
-      const cost = then?.cost ?? state.cost
-      const sum = lately.reduce((total, one) => total + one.cost, used + cost)
-      return { key, lately, cost, name: state.name, denies: state.enforced && sum > state.burst }
+    const own = { ...subject, tenant, ...(plan !== undefined && { plan }) }
+    const call: Call = { at, line: 0, subject: own, units, status: undefined }
+    // The limits of now. The counts are those of the denial.
+    const decision = await twin.peek(call, units['usd'])
+    const parts = decision.policies.map((state) => {
+      const rule = rules.find(({ name }) => name === state.name) as PolicyRule
+      const past = policies.find(({ name }) => name === state.name)
+      const key = keyOf(rule, own)
+      return {
+        state,
+        past,
+        key,
+        verdict: verdictOf(state, past, rule, admitted.sum(key, at, state)),
+      }
     })
-    const unknown = policies.find(
-      ({ name, enforced, fits }) =>
-        enforced && !fits && omitted.some((policy) => policy.name === name),
+    const left = policies.find(
+      ({ name, enforced, fits }) => enforced && !fits && omitted.some((one) => one.name === name),
     )
-    const by = unknown?.name ?? states.find(({ denies }) => denies)?.name
-    judged.push({ denial, by })
-    if (by !== undefined) continue
-    for (const { key, lately, cost } of states) admitted.set(key, [...lately, { at, cost }])
+    const nameOf = (verdict: Verdict) => parts.find((part) => part.verdict === verdict)?.state.name
+    const denier = left?.name ?? nameOf('denied')
+    const unknown = nameOf('unknown')
+    const outcome =
+      denier === undefined ? (unknown === undefined ? 'allowed' : 'unknown') : 'denied'
+    judged.push({ denial, outcome, by: denier ?? unknown })
+    if (outcome !== 'allowed') continue
+    for (const { key, state, past } of parts)
+      admitted.add(key, { at, cost: past?.cost ?? state.cost })
   }
   return judged
+}
+
+type Verdict = JudgedDenial<PastDenial>['outcome']
+
+function verdictOf(
+  { enforced, limit, burst, windowMs }: PolicyState,
+  past: PastState | undefined,
+  rule: PolicyRule,
+  admitted: number,
+): Verdict {
+  if (!enforced) return 'allowed'
+  if (past && past.cost > burst) return 'denied'
+  if (past?.windowMs !== windowMs) return 'unknown'
+  const isOver = past.burst - past.remaining + past.cost + admitted > burst
+  // A bucket that fills faster would have held no less, and one that fills slower no more.
+  if (rule.burst !== undefined && isOver === limit > past.limit && limit !== past.limit) {
+    return 'unknown'
+  }
+  return isOver ? 'denied' : 'allowed'
+}
+
+/** Keeps the calls that are let in, by partition. */
+function createAdmitted() {
+  const calls = new Map<string, Admitted[]>()
+  return {
+    /** Returns what those within the window before a time cost. */
+    sum(key: string, at: number, { windowMs }: PolicyState): number {
+      const lately = (calls.get(key) ?? []).filter((one) => one.at > at - windowMs)
+      return lately.reduce((total, { cost }) => total + cost, 0)
+    },
+    add(key: string, call: Admitted): void {
+      calls.set(key, [...(calls.get(key) ?? []), call])
+    },
+  }
+}
+
+function keyOf({ name, per }: PolicyRule, subject: Readonly<Record<string, string>>): string {
+  return JSON.stringify([name, ...(per === 'global' ? [] : per.map((part) => subject[part]))])
 }

@@ -3,7 +3,16 @@ import type { DenialReason, DeniedDecision, PolicyState, Subject } from '@sluice
 /** The state of one policy when a request was denied. */
 export type DeniedPolicy = Pick<
   PolicyState,
-  'name' | 'unit' | 'burst' | 'remaining' | 'cost' | 'fits' | 'enforced' | 'retryAfterMs'
+  | 'name'
+  | 'unit'
+  | 'limit'
+  | 'burst'
+  | 'windowMs'
+  | 'remaining'
+  | 'cost'
+  | 'fits'
+  | 'enforced'
+  | 'retryAfterMs'
 >
 
 /** A denial as it was recorded. */
@@ -53,7 +62,9 @@ export function denialOf(
     policies: policies.map((state) => ({
       name: state.name,
       unit: state.unit,
+      limit: state.limit,
       burst: state.burst,
+      windowMs: state.windowMs,
       remaining: state.remaining,
       cost: state.cost,
       fits: state.fits,
