@@ -1,9 +1,12 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { apiKeys } from '@sluice/core/api-keys'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { sent } from '../core/api-keys/support.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { createOperator, jsonOf, type Operator } from './operator.ts'
-import { removeProjects } from './project.ts'
+import { envOf, removeProjects } from './project.ts'
 
 const redis = sharedRedisOverHttp()
 afterAll(removeProjects)
@@ -87,6 +90,41 @@ describe('sluice keys', () => {
     expect(facts).toContain('until')
   })
 
+  it('says that a key may have been replaced when the store fails just then', async () => {
+    const { id } = await made()
+    // Passes everything on, until it has passed on the replacement: nobody gets its reply, or any further.
+    let isGone = false
+    const proxy = createServer((request, response) => {
+      void text(request).then(async (body) => {
+        const headers = { authorization: request.headers.authorization ?? '' }
+        const answer = await fetch(redis.local.url + request.url, { method: 'POST', headers, body })
+        isGone ||= body.includes('replacedBy')
+        if (isGone) response.destroy()
+        else response.end(await answer.text())
+      })
+    })
+    await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void proxy.close())
+    const { port } = proxy.address() as AddressInfo
+    operator.app.write('.env.local', envOf({ ...redis.local, url: `http://127.0.0.1:${port}` }))
+    const { err, exitCode } = await operator.app.sluice(['keys', 'rotate', id, '--yes'])
+    operator.app.write('.env.local', envOf(redis.local))
+    expect([exitCode, err]).toEqual([
+      1,
+      expect.stringContaining(
+        `the store failed, and ${id} may have been replaced. List the keys: sluice keys --tenant acme.`,
+      ),
+    ])
+    expect(await say('keys --tenant acme')).toHaveLength(3)
+  })
+
+  it('replaces a key at once', async () => {
+    const { key, id } = await made()
+    const [said, another = ''] = await say(`keys rotate ${id} --overlap 0 --yes`)
+    expect(said).toBe(`${id} (${OWNER}): replaced; the old one expires at once`)
+    expect([await accepts(key), await accepts(another)]).toMatchObject([null, { plan: 'growth' }])
+  })
+
   it('replaces no key twice, and none that has expired', async () => {
     const { id } = await made()
     const [, , facts = ''] = await say(`keys rotate ${id} --yes`)
@@ -123,6 +161,7 @@ describe('sluice keys', () => {
   it.each([
     ['', /name whose keys, such as --tenant acme/],
     ['create', /name whose keys, such as --tenant acme/],
+    ['create --tenant acme --subject tenant=b', /the dimension "tenant" is given twice/],
     ['create --tenant acme --plan gold', /there is no plan "gold"; there are starter, growth/],
     ['create --tenant acme --expires soon', /--expires soon must be a duration/],
     ['create --tenant acme --expires 900d', /--expires 900d must be .* at most 366 days/],

@@ -136,6 +136,11 @@ describe('sluice why', () => {
   it.each([
     ['', 'name who was denied'],
     ['--tenant acme --cost token', '--cost token must be a unit and an amount, such as token=1200'],
+    ['--tenant acme --id x --recent', '--id and --recent cannot be given together'],
+    ['--tenant acme --id x --cost token=1', '--id and --cost cannot be given together'],
+    ['--tenant acme --recent --cost token=1', '--recent and --cost cannot be given together'],
+    ['--tenant acme --top 3', '--top needs --recent'],
+    ['--tenant acme --subject tenant=b', 'the dimension "tenant" is given twice'],
     ['--tenant acme --cost usd=much', '--cost usd=much must be a unit and an amount'],
     ['--tenant acme --cost usd=49', "--cost counts dollars: write usd='$49', with the sign"],
     ['--tenant acme --cost token=$4', '--cost counts tokens, not dollars: token=4'],

@@ -210,6 +210,26 @@ describe('the keys of a tenant', () => {
     expect(await listApiKeys(limiter, 'acme')).toEqual([old])
   })
 
+  it('are known when only the reply of the store is lost', async () => {
+    const { store, limiter, resolve } = start()
+    const old = await createApiKey(limiter, ACME)
+    store.loses = old.id
+    const { id, key } = await rotateApiKey(limiter, old.id)
+    expect(await resolve(key)).toMatchObject({ tenant: 'acme', key: id })
+    expect(await listApiKeys(limiter, 'acme')).toMatchObject([
+      { id: old.id, replacedBy: id },
+      { id },
+    ])
+  })
+
+  it('end at once where no overlap is wanted', async () => {
+    const { limiter, resolve } = start()
+    const old = await createApiKey(limiter, ACME)
+    const { key } = await rotateApiKey(limiter, old.id, { overlap: 0 })
+    expect(await resolve(old.key)).toBeNull()
+    expect(await resolve(key)).toMatchObject({ tenant: 'acme' })
+  })
+
   it('fail loudly where the store does', async () => {
     const { store, limiter } = start()
     const { id } = await createApiKey(limiter, ACME)

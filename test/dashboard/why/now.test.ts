@@ -3,6 +3,7 @@ import { definePlans, slidingWindow } from '@sluice/core'
 import { flushUsage, recordUsage } from '@sluice/usage'
 import { describe, expect, it } from 'vitest'
 import { whyDenied } from '@sluice/dashboard/why'
+import { denialId, flushDenials, recordDenials } from '@sluice/usage/denials'
 import { ownRedis } from '../../support/running-redis.ts'
 import { CHAT, asking, setUp } from './support.ts'
 
@@ -131,11 +132,28 @@ describe('a question about now', () => {
   })
 })
 
-it('takes the dimension that names the tenant', async () => {
-  const { limiter } = redis.setUp([
-    slidingWindow({ name: 'one', limit: 1, window: '1m', per: ['org'] }),
-  ])
+it('takes the dimension that names the tenant, also of a recorded denial', async () => {
+  const one = slidingWindow({ name: 'one', limit: 1, window: '1m', per: ['org'] })
+  const { limiter } = redis.setUp([one], {
+    extensions: [recordDenials({ by: 'org', flushEvery: '1h' })],
+  })
   const why = whyDenied({ api: limiter }, { by: 'org' })
-  const { text } = (await (await why('{"tenant":"acme"}')).json()) as { text: string }
-  expect(text).toBe('org=acme\nAllowed.\n  one: 0 of 1 request used')
+  const ask = async (question: object) => {
+    const { text } = (await (await why(JSON.stringify(question))).json()) as { text: string }
+    return text.split('\n')
+  }
+  expect(await ask({ tenant: 'acme' })).toEqual([
+    'org=acme',
+    'Allowed.',
+    '  one: 0 of 1 request used',
+  ])
+  const decision = await limiter.check({ org: 'acme' }, { cost: 2 })
+  const headers = { 'x-request-id': 'req_7' }
+  if (!decision.allowed) denialId()(decision, new Request('https://app.example', { headers }))
+  await flushDenials(limiter)
+  expect(await ask({ tenant: 'acme', id: 'req_7' })).toEqual([
+    expect.stringMatching(/ org=acme$/),
+    'Denied by one: 0 of 1 request used, and it asked for 2.',
+    '  It could never fit: it asked for more than the limit.',
+  ])
 })

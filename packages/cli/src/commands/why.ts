@@ -1,7 +1,7 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
 import { subjectText, timeText } from '@sluice/core/internal/text'
-import type { Command, Result } from '../command.ts'
+import type { Command, Result, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
@@ -43,6 +43,7 @@ ${LIMITER_USAGE}`,
       throw new CommandError(`name who was denied, such as ${dimensionOption('tenant', 'acme')}`)
     const { limiter } = await limiterFor(values, folder)
     const id = textOf(values, 'id')
+    assertTogether(values)
     if (id !== undefined) return recorded(limiter, tenantIn(subject, 'id'), id)
     if (values['recent'] === true) {
       return recent(limiter, tenantIn(subject, 'recent'), countOf(values, 'top', 20))
@@ -59,6 +60,25 @@ ${LIMITER_USAGE}`,
       exitCode: degraded ? 1 : 0,
     }
   },
+}
+
+/** The options that ask for what is recorded, or how, and those that they cannot stand beside. */
+const APART: readonly (readonly [option: string, without: readonly string[]])[] = [
+  ['id', ['recent', 'cost', 'top']],
+  ['recent', ['cost']],
+]
+
+/** @throws CommandError When an option would be of no effect. */
+function assertTogether(values: Values): void {
+  for (const [name, without] of APART) {
+    const other =
+      values[name] === undefined ? undefined : without.find((one) => values[one] !== undefined)
+    if (other !== undefined) {
+      throw new CommandError(`${option(name)} and ${option(other)} cannot be given together`)
+    }
+  }
+  if (values['top'] === undefined || values['recent'] === true) return
+  throw new CommandError(`${option('top')} needs ${option('recent')}`)
 }
 
 /** @throws CommandError When a subject is not a tenant alone. */

@@ -6,12 +6,13 @@ export async function recordedText(
   limiters: ReadonlyMap<string, Limiter>,
   tenant: string,
   id: string,
+  by: string,
 ): Promise<string> {
   const without: string[] = []
   for (const [name, limiter] of limiters) {
     try {
       const denial = await readDenial(limiter, tenant, id)
-      if (denial) return denialText(tenant, id, denial)
+      if (denial) return denialText(tenant, id, denial, by)
     } catch (error) {
       if (!(error instanceof ConfigError && error.option === 'limiter')) throw error
       without.push(name)

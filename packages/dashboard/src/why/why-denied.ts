@@ -45,7 +45,7 @@ export function whyDenied(
     const { tenant, id, limiter: wanted = first[0] } = question
     const [name, limiter] = [...all].find(([one]) => one === wanted) ?? first
     const form = { limiter: name, limiters: names, ...partsOf(limiter, by) }
-    if (id !== undefined) return { text: await recordedText(all, tenant, id), ...form }
+    if (id !== undefined) return { text: await recordedText(all, tenant, id, by), ...form }
     if (name !== wanted) return { text: unknownText(wanted, names), ...form }
     return { text: await explainNow(limiter, question, by), ...form }
   }

@@ -12,10 +12,16 @@ import type { DeniedPolicy, RecordedDenial } from './denial.ts'
  * Returns a denial that `readDenial` has read as text, for operators. It names limits, so do not send it to a client.
  *
  * @param id The id that was looked up, for the text that says that none is recorded.
+ * @param by The dimension that names the tenant. @default 'tenant'
  * @example
  * console.log(denialText('acme', id, await readDenial(limiter, 'acme', id)))
  */
-export function denialText(tenant: string, id: string, denial: RecordedDenial | undefined): string {
+export function denialText(
+  tenant: string,
+  id: string,
+  denial: RecordedDenial | undefined,
+  by = 'tenant',
+): string {
   if (!denial) {
     return `${nameText(tenant)} has no recorded denial with the id ${nameText(id)}: it may be older than a day, not saved yet, or one of more than are kept`
   }
@@ -23,7 +29,7 @@ export function denialText(tenant: string, id: string, denial: RecordedDenial | 
   const denying = policies.filter(isDenying)
   const others = policies.filter((state) => !denying.includes(state))
   return [
-    `${timeText(at)} ${subjectText({ tenant, ...subject, ...(plan !== undefined && { plan }) })}`,
+    `${timeText(at)} ${subjectText({ [by]: tenant, ...subject, ...(plan !== undefined && { plan }) })}`,
     ...(policies.length === 0 ? ['Denied without the store, which failed. See onStoreError.'] : []),
     ...denying.map(
       (state) =>
