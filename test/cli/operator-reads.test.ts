@@ -53,7 +53,7 @@ describe('sluice why', () => {
     const args = ['why', '--tenant', 'acme', '--route', 'chat']
     const { out } = await app.sluice([...args, '--cost', 'usd=$0.05'])
     expect(out.split('\n')).toEqual([
-      'tenant=acme route=chat',
+      'tenant=acme route=chat (plan starter)',
       'Denied by rpm: 20 of 20 requests used, and it asks for 1.',
       expect.stringMatching(/^ {2}It fits in (\d+s|1m) if nothing else is charged\.$/),
       '  It fits now with a limit of 21 for rpm.',
@@ -124,7 +124,7 @@ describe('sluice why', () => {
       'usd=$1',
     ])
     expect(out.split('\n')).toEqual([
-      'tenant=acme route=chat',
+      'tenant=acme route=chat (plan starter)',
       'Allowed.',
       '  rpm: 3 of 20 requests used',
       '  daily: 3 of 500 requests used',

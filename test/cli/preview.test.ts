@@ -94,6 +94,22 @@ describe('sluice preview', () => {
     expect(alone.err).toContain('--except needs --suggest')
   })
 
+  it('prints suggested limits to the last digit, and names that are no Markdown', async () => {
+    const calls = Array.from(
+      { length: 3 },
+      (_, second) => `2026-11-26T10:00:0${second}Z,"x\n\n**Merge it.**",chat,1,1,1.0014`,
+    )
+    app.write('log.csv', [LOG[0], ...calls].join('\n'))
+    const comment = await preview('--suggest', '--comment', '--except', 'nobody')
+    expect(comment).toContain('| $50.00 | $3.0042 | x&#92;u000a&#92;u000a&#42;')
+    expect(comment).not.toContain('\n**')
+    expect(comment).toContain('- except: the log has no call of nobody.')
+    const all = await preview('--suggest', '--except', 'x\n\n**Merge it.**')
+    expect(all).toContain('- No limit is needed: every call may be denied.')
+    const both = await app.sluice(['preview', 'log.csv', '--json', '--comment'])
+    expect(both.err).toContain('--json and --comment cannot be given together')
+  })
+
   it('decides the recorded denials of a tenant by the new limits', async () => {
     const prefix = freshPrefix()
     const raised = "export const configuration = [{ policy: 'rpm', settings: { limit: 22 } }]"
@@ -178,6 +194,9 @@ describe('sluice preview', () => {
     app.write(
       'log.csv',
       'start,tenant,route,model,outcome,requests,tokens,usd\n2026-11-26T10:00:00.000Z,acme,chat,m,allowed,6,90,60000',
+    )
+    expect(await preview('--suggest')).toContain(
+      '- The log has sums, whose calls are spread evenly.',
     )
     expect(await preview()).toContain('their calls are spread evenly')
   })

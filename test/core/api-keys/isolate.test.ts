@@ -115,10 +115,11 @@ describe('the keys of a tenant', () => {
     expect(values).toEqual(reads.map(() => undefined))
   })
 
-  it('are a thousand at most; names of those that are gone do not count', async () => {
-    const { limiter } = start()
+  it('are a thousand at most; those that are gone or have expired do not count', async () => {
+    const { limiter, clock } = start()
     const first = await createApiKey(limiter, ACME)
-    for (let count = 1; count < 1_000; count += 1) await createApiKey(limiter, ACME)
+    const second = await createApiKey(limiter, ACME, { expiresIn: '1h' })
+    for (let count = 2; count < 1_000; count += 1) await createApiKey(limiter, ACME)
     await expect(createApiKey(limiter, ACME)).rejects.toMatchObject({
       code: 'invalid_option',
       message: expect.stringContaining('has 1000 keys'),
@@ -126,6 +127,10 @@ describe('the keys of a tenant', () => {
     expect(await listApiKeys(limiter, 'acme')).toHaveLength(1_000)
     await revokeApiKey(limiter, first.id)
     await createApiKey(limiter, ACME)
+    clock.advance(60 * MINUTE)
+    await createApiKey(limiter, ACME)
+    const ids = (await listApiKeys(limiter, 'acme')).map(({ id }) => id)
+    expect([ids.length, ids.includes(second.id)]).toEqual([1_000, false])
   })
 
   it.each([

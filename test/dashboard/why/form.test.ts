@@ -15,18 +15,15 @@ it('the first question is about the limiter, route and plan that have denied mos
   for (let count = 0; count < 7; count += 1) {
     await limiter.check({ tenant: 'acme', route: 'chat' }, { cost: { ...cost, call: 0 } })
   }
-  const [tenant] = dashboard.view().tenants
-  expect(questionIn(formOf({ tenant: ' acme ', id: '' }), tenant)).toEqual({
+  const { tenants } = dashboard.view()
+  expect(questionIn(formOf({ tenant: ' acme ', id: '' }), tenants, undefined)).toEqual({
     tenant: 'acme',
     limiter: 'chat',
     subject: { route: 'chat' },
   })
-  expect(questionIn(formOf({ tenant: 'new', id: 'req_7' }), undefined)).toEqual({
-    tenant: 'new',
-    id: 'req_7',
-    subject: {},
-    cost: {},
-  })
+  const next = { tenant: 'new', id: 'req_7', limiter: 'chat', 'subject.plan': 'starter' }
+  // The plan in the form is that of another tenant.
+  expect(questionIn(formOf(next), tenants, 'acme')).toEqual({ tenant: 'new', id: 'req_7' })
 })
 
 it('later ones are what the form says: dollars become micro-dollars, and what is empty is left out', () => {
@@ -39,7 +36,7 @@ it('later ones are what the form says: dollars become micro-dollars, and what is
     'cost.usd': '0.05',
     'cost.request': '',
   })
-  expect(questionIn(form, undefined)).toEqual({
+  expect(questionIn(form, [], 'acme')).toEqual({
     tenant: 'acme',
     limiter: 'api',
     subject: { route: 'chat' },

@@ -1,6 +1,10 @@
 import { resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
-import { compareConfiguration, type DesiredEntry } from '@sluice/core/configuration'
+import {
+  compareConfiguration,
+  type DesiredEntry,
+  type EntrySettings,
+} from '@sluice/core/configuration'
 import type { Prices } from '@sluice/ai'
 import type { Log, Mistake, PolicySet } from '@sluice/replay'
 import { changeLines } from '../change-text.ts'
@@ -61,6 +65,9 @@ ${LOG_USAGE}
     if (tenant === undefined && (log === undefined || others.length > 0)) {
       throw new CommandError(`name one ${operand('log')}, such as requests.csv`)
     }
+    if (values['json'] === true && values['comment'] === true) {
+      throw new CommandError(`${option('json')} and ${option('comment')} cannot be given together`)
+    }
     const top = countOf(values, 'top', 10)
     const except = exceptOf(values)
     await assertInstalled()
@@ -71,8 +78,9 @@ ${LOG_USAGE}
     const lines = changes.flatMap((change) => changeLines(change, rules))
     if (tenant !== undefined) {
       const { text, json } = await previewDenials(limiter, tenant, desired, top)
+      const note = (await settingsOf(limiter)).some(isTemporary) ? [UNTIL_NOTE] : []
       return {
-        text: [...lines, ...(lines.length > 0 ? [''] : []), text].join('\n'),
+        text: [...lines, ...(lines.length > 0 ? [''] : []), text, ...note].join('\n'),
         json: { changes, ...json },
       }
     }
@@ -175,9 +183,7 @@ async function decide(
             'The log has sums: "at least" and "at most" hold for any order of their calls. Elsewhere their calls are spread evenly, so limits of less than a row deny less than they would.',
           ]
         : []),
-      ...(stored.some(({ temporary }) => temporary)
-        ? ['Changes until a time are left out: they end by themselves.']
-        : []),
+      ...(stored.some(isTemporary) ? [UNTIL_NOTE] : []),
       ...readingNotes(result.log, log.facts, countsDollars),
       ...sets[1].omitted.map(({ name, reason }) => `${name} is left out: ${reason}.`),
     ],
@@ -198,6 +204,10 @@ const renamed = (policy: string): Mistake => ({
   policy,
   text: `The store has settings of ${policy}, which no policy is named, so they do not apply: name the policy so again, or set them for its new name.`,
 })
+
+const UNTIL_NOTE = 'Changes until a time are left out: they end by themselves.'
+
+const isTemporary = ({ temporary }: EntrySettings): boolean => temporary !== undefined
 
 const isLasting = ({ settings }: DesiredEntry): boolean => Object.keys(settings).length > 0
 

@@ -1,6 +1,6 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
-import { subjectText, timeText } from '@sluice/core/internal/text'
+import { askerText, timeText } from '@sluice/core/internal/text'
 import type { Command, Result, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
@@ -55,7 +55,11 @@ ${LIMITER_USAGE}`,
     await assertNotRefused(limiter, degraded?.cause)
     const users = await usersOf(limiter, explanation.decision, subject['tenant'])
     return {
-      text: [subjectText(subject), explanationText(explanation), ...users.lines].join('\n'),
+      text: [
+        askerText(subject, explanation.decision.plan),
+        explanationText(explanation),
+        ...users.lines,
+      ].join('\n'),
       json: { subject, ...explanation, users: users.list },
       exitCode: degraded ? 1 : 0,
     }

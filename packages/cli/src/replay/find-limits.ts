@@ -16,5 +16,5 @@ export async function findLimits(
     progress = createProgress(process.stderr, `search, reading ${reading}`)
     return log.calls((share) => progress.update(share))
   }
-  return suggestLimits(read, set, { except }).finally(() => progress.end())
+  return suggestLimits(read, set, { except, spreadMs: log.spreadMs }).finally(() => progress.end())
 }

@@ -158,7 +158,7 @@ function smallestOf(
   textOf = (text: string): string => text,
 ): string[] {
   if (!smallest) return []
-  const notes = smallest.notes.map((note) => `- ${textOf(note)}`)
+  const notes = smallest.notes.map((note) => `- ${textOf(nameText(note))}`)
   return ['', 'The smallest limits:', '', ...draw(smallest.table), '', ...notes]
 }
 
@@ -175,4 +175,5 @@ const markdownTable = ({ head, rows }: Table): string[] => [
   ...rows.map(markdownRow),
 ]
 
-const markdownRow = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |`
+const markdownRow = (cells: readonly string[]): string =>
+  `| ${cells.map((cell) => escaped(nameText(cell))).join(' | ')} |`

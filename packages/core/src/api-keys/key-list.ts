@@ -16,13 +16,13 @@ import {
   type ApiKey,
 } from './record.ts'
 
-/** The most keys of one tenant, expired ones among them. */
+/** The most keys of one tenant. Expired ones leave the list when it is full. */
 const MAX_KEYS = 1_000
 
 /** The time after which an empty list expires. A deletion could hit a key just made by others. */
 const EMPTY_MS = 60_000
 
-/** Changes the list of a tenant's keys. When it is long, names that are no keys any more are dropped first. */
+/** Changes the list of a tenant's keys. When it is full, names that are no valid keys any more are dropped first. */
 export async function changeList(
   records: KeyRecords,
   subject: Readonly<Record<string, string>>,
@@ -32,7 +32,7 @@ export async function changeList(
   await retryWrite(async () => {
     const [text] = await records.read([field])
     const ids = parseList(text)
-    const known = ids.length < MAX_KEYS ? ids : (await readAll(records, ids)).map(({ id }) => id)
+    const known = ids.length < MAX_KEYS ? ids : await validIn(records, ids)
     const changed = change(known)
     if (changed.length > MAX_KEYS) {
       const rule = `the tenant has ${MAX_KEYS} keys, and may have no more: revoke some`
@@ -44,6 +44,12 @@ export async function changeList(
       is: text,
     })
   })
+}
+
+async function validIn(records: KeyRecords, ids: readonly string[]): Promise<string[]> {
+  const now = records.clock()
+  const keys = await readAll(records, ids)
+  return keys.filter(({ expiresAt = Infinity }) => expiresAt > now).map(({ id }) => id)
 }
 
 /** Returns what is known of the keys of these names. Others are left out. */

@@ -56,6 +56,13 @@ export const printable = (text: string): string => text.replaceAll(UNPRINTABLE, 
 /** Returns a name in one line, without what a terminal would obey. */
 export const nameText = (name: string): string => printable(name.replaceAll(/[\r\n]/g, escape))
 
+/** Returns a subject whose limits are those of a plan: `tenant=acme (plan starter)`, if it does not name the plan itself. */
+export const askerText = (
+  subject: Readonly<Record<string, string>>,
+  plan: string | undefined,
+): string =>
+  `${subjectText(subject)}${plan === undefined || plan === subject['plan'] ? '' : ` (plan ${nameText(plan)})`}`
+
 /** Returns a subject as a person reads it: `tenant=acme route=chat`. */
 export const subjectText = (subject: Readonly<Record<string, string>> | undefined): string =>
   subject

@@ -1,20 +1,28 @@
 import type { TenantView } from '../view.ts'
 import type { WhyAnswer, WhyQuestion } from '../why/answer.ts'
 
-/** Returns the question in a form. A form without the parts of a limiter asks about the latest known ones. */
-export function questionIn(form: FormData, known: TenantView | undefined): WhyQuestion {
+/**
+ * Returns the question in a form. Its parts are those of the tenant that was asked about before: for another one, they are
+ * what is known of it.
+ */
+export function questionIn(
+  form: FormData,
+  tenants: readonly TenantView[],
+  before: string | undefined,
+): WhyQuestion {
   const textOf = (name: string): string | undefined => {
     const text = form.get(name)
     return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined
   }
   const id = textOf('id')
   const limiter = textOf('limiter')
-  return {
-    tenant: textOf('tenant') ?? '',
-    ...(id !== undefined && { id }),
-    ...(known ? partsOf(known) : { subject: partsIn('subject.'), cost: costsIn() }),
-    ...(limiter !== undefined && { limiter }),
-  }
+  const tenant = textOf('tenant') ?? ''
+  const known = tenants.find((one) => one.tenant === tenant)
+  const own =
+    tenant === before
+      ? { subject: partsIn('subject.'), cost: costsIn(), ...(limiter !== undefined && { limiter }) }
+      : known && partsOf(known)
+  return { tenant, ...(id !== undefined && { id }), ...own }
 
   function partsIn(prefix: string): Record<string, string> {
     const names = [...form.keys()].filter((name) => name.startsWith(prefix))

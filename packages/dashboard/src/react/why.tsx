@@ -25,8 +25,7 @@ export function Why({ url, tenants, tenant = '' }: WhyProps): ReactNode {
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
     const form = new FormData(event.currentTarget)
-    const known = tenants.find((one) => one.tenant === form.get('tenant'))
-    const question = questionIn(form, asked ? undefined : known)
+    const question = questionIn(form, tenants, asked?.question.tenant)
     setAsking(true)
     setText('Asking …')
     try {
@@ -60,7 +59,7 @@ export function Why({ url, tenants, tenant = '' }: WhyProps): ReactNode {
           Id of a denial
           <input name="id" placeholder="none: now" />
         </label>
-        {asked && <Parts {...asked} />}
+        {asked && <Parts key={asked.question.tenant} {...asked} />}
         <button type="submit" disabled={isAsking}>
           Ask
         </button>

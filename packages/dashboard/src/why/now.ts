@@ -1,6 +1,6 @@
 import { InputError, definitionOf, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
-import { subjectText } from '@sluice/core/internal/text'
+import { askerText } from '@sluice/core/internal/text'
 import { topUsers, topUsersText } from '@sluice/usage/report'
 import type { QuestionParts, WhyQuestion } from './answer.ts'
 
@@ -22,7 +22,11 @@ export async function explainNow(
     const explanation = await explain(limiter, subject, { cost: { ...each, ...cost } })
     const users = await topUsers(limiter, explanation.decision, tenant)
     const used = users ? topUsersText(users) : HOW_TO_RECORD
-    const texts = [subjectText(subject), explanationText(explanation), used]
+    const texts = [
+      askerText(subject, explanation.decision.plan),
+      explanationText(explanation),
+      used,
+    ]
     return texts.filter((text) => text !== '').join('\n')
   } catch (error) {
     if (!(error instanceof InputError)) throw error

@@ -32,6 +32,10 @@ export interface SuggestedLimit {
 /** The smallest limits, and what they do together. */
 export interface Suggestion {
   readonly limits: readonly SuggestedLimit[]
+  /** Tenants of `except` that have no call. */
+  readonly absent: readonly string[]
+  /** True if the calls of the log are sums that were spread evenly. */
+  readonly isSpread: boolean
   /** The times that the log was read to find them. */
   readonly readings: number
   /** A replay through all of them. */
@@ -44,6 +48,8 @@ export interface SuggestOptions {
   readonly except?: readonly string[] | undefined
   /** The prices of calls whose cost the log does not state. @default those of the set, else `LIST_PRICES` */
   readonly prices?: Prices | undefined
+  /** The `spreadMs` of the log, of which the notes tell. @default each row is a call */
+  readonly spreadMs?: number | undefined
 }
 
 /**
@@ -81,9 +87,11 @@ export async function suggestLimits(
       return open.some(({ isUsed }) => isUsed)
     })
   }
-  const { sets } = await replay(read(), [suggestedSet(set, probes)], { except, prices })
+  const { sets, absent } = await replay(read(), [suggestedSet(set, probes)], { except, prices })
   return {
     limits: probes.flatMap((probe) => limitsOf(probe)),
+    absent,
+    isSpread: options.spreadMs !== undefined,
     readings: readings + 1,
     outcome: sets[0] as SetReport,
   }

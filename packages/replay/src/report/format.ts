@@ -12,6 +12,12 @@ export function dollars(microDollars: number): string {
   return `$${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
 }
 
+/** Formats a limit, whose last digit counts. */
+export const limitText = (value: number, unit: string): string =>
+  unit === 'usd'
+    ? `$${(value / 1_000_000).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })}`
+    : count(value)
+
 /** Formats an amount of a unit. */
 export const amount = (value: number, unit: string): string =>
   unit === 'usd' ? dollars(value) : count(value)

@@ -2,8 +2,17 @@ import type { Suggestion } from '../limits/suggest-limits.ts'
 import { count } from './format.ts'
 
 /** Returns what a reader must know about suggested limits. */
-export function suggestionNotes({ limits, outcome, readings }: Suggestion): string[] {
+export function suggestionNotes(suggestion: Suggestion): string[] {
+  const { limits, outcome, readings, absent, isSpread } = suggestion
+  const unknown = absent.map((tenant) => `except: the log has no call of ${tenant}.`)
+  if (limits.length === 0) return [...unknown, 'No limit is needed: every call may be denied.']
   const notes = [
+    ...unknown,
+    ...(isSpread
+      ? [
+          'The log has sums, whose calls are spread evenly. Real calls come closer together: a limit of less than a row may have to be larger.',
+        ]
+      : []),
     `Together, these limits deny ${count(outcome.denied.calls)} of ${count(outcome.used.calls)} calls.`,
     `Each limit suffices for the whole log; where one less was tried, it denies the call that is named. The log was read ${readings} times.`,
   ]

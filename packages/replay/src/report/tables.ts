@@ -1,7 +1,7 @@
 import type { Suggestion } from '../limits/suggest-limits.ts'
 import type { Replay, SetReport, TenantReport } from '../simulation/report-types.ts'
 import type { Table } from './text-table.ts'
-import { amount, count, dollars, percent, time } from './format.ts'
+import { count, dollars, limitText, percent, time } from './format.ts'
 
 /** The tenants that a report lists. */
 export const TOP = 10
@@ -88,8 +88,8 @@ export const suggestionTable = ({ limits }: Suggestion): Table => ({
     policy,
     setting ? settingText(setting.subject) : plan === undefined ? '-' : `plan ${plan}`,
     unit,
-    amount(current, unit),
-    limit === undefined ? 'none' : `${amount(limit, unit)}${isSmallest ? '' : ' suffices'}`,
+    limitText(current, unit),
+    limit === undefined ? 'none' : `${limitText(limit, unit)}${isSmallest ? '' : ' suffices'}`,
     heldBy?.tenant ?? '-',
     time(heldBy?.at),
   ]),

@@ -5,7 +5,9 @@ export interface Table {
 }
 
 /** Draws a table for a terminal. */
-export function drawTable({ head, rows }: Table): string {
+export function drawTable({ head, rows: cells }: Table): string {
+  // A name may have lines of its own.
+  const rows = cells.map((row) => row.map((cell) => cell.replaceAll(/[\r\n]/g, '�')))
   const widths = head.map((name, index) =>
     Math.max(...[name, ...rows.map((row) => row[index] ?? '')].map((cell) => cell.length)),
   )
