@@ -52,7 +52,7 @@ describe('sluice preview', () => {
       'Of these, the budgets in dollars have room for 6 calls.',
       'Denied as now: 0 calls. No longer denied: 0 calls.',
       // Of 19 calls by four policies, 10 writes each; 6 write none then.
-      'Redis commands, at $0.20 per 100,000: at least 166 ($0.000332), now 190 ($0.000380).',
+      'Redis commands, at $0.20 per 100,000: at least 166 ($0.000332), now at least 190 ($0.000380).',
       '',
       'tenant  calls  tokens  dollars  by   since',
       '<b>|x       3      45    $0.03  rpm  2026-11-26 10:00:03Z',

@@ -68,7 +68,13 @@ export function dashboardHandler(
       return refuse(403, 'This dashboard is for those whom the option "authorize" admits.')
     }
     const question = new URL(request.url).searchParams.get('why')
-    if (question !== null) return why ? why(question) : refuse(404, CANNOT_ASK)
+    if (question !== null) {
+      // The page of another site cannot read the answer, but could have it paid for, again and again.
+      if (request.headers.get('sec-fetch-site') === 'cross-site') {
+        return refuse(403, 'Ask from the page itself.')
+      }
+      return why ? why(question) : refuse(404, CANNOT_ASK)
+    }
     if (streams >= MAX_STREAMS) return refuse(503, 'Too many people watch this dashboard.')
     if (typeof name !== 'string') {
       streams += 1

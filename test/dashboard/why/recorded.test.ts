@@ -133,7 +133,23 @@ it.each([
   expect(await asking({ api: setUp(redis).limiter })(question)).toMatchObject({ status: 400 })
 })
 
+it('does not answer the page of another site', async () => {
+  const { dashboard, limiter } = setUp(redis)
+  const why = whyDenied({ api: limiter })
+  const handler = dashboardHandler(dashboard, { authorize: () => true, why })
+  const url = `https://app.example/api/dashboard?why=${encodeURIComponent('{"tenant":"acme"}')}`
+  const statuses: number[] = []
+  const { total } = await redis.meter.measure(async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' }
+    statuses.push((await handler(new Request(url, { headers }))).status)
+  })
+  expect([statuses, total]).toEqual([[403], 0])
+  const own = new Request(url, { headers: { 'sec-fetch-site': 'same-origin' } })
+  expect((await handler(own)).status).toBe(200)
+})
+
 it('names a wrong option', () => {
+  expect(() => whyDenied(null as never)).toThrow('needs a limiter')
   const { limiter } = setUp(redis)
   expect(() => whyDenied({})).toThrow('needs a limiter')
   expect(() => whyDenied({ api: {} as Limiter })).toThrow('must be created by createLimiter')

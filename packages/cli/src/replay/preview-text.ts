@@ -114,7 +114,7 @@ function commandsSummary({ commands }: Preview): string[] {
     const usd = count * COMMAND_PRICE
     return `${count} (${usd < 10_000 ? unitsText(usd, 'usd') : dollars(usd)})`
   })
-  const change = now === then ? ', as now' : `, now ${now}`
+  const change = now === then ? ', as now' : `, now at least ${now}`
   return [`Redis commands, at $0.20 per 100,000: at least ${then}${change}.`]
 }
 

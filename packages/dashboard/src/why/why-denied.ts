@@ -28,7 +28,7 @@ export function whyDenied(
   assertKnownOptions('whyDenied', options, ['by'])
   const { by = 'tenant' } = options
   assertName('whyDenied.by', by)
-  const all = new Map(Object.entries(limiters))
+  const all = new Map(Object.entries(limiters ?? {}))
   const [first] = [...all]
   if (!first) {
     throw new ConfigError(

@@ -18,10 +18,6 @@ export const limitText = (value: number, unit: string): string =>
     ? `$${(value / 1_000_000).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })}`
     : count(value)
 
-/** Formats an amount of a unit. */
-export const amount = (value: number, unit: string): string =>
-  unit === 'usd' ? dollars(value) : count(value)
-
 /** Formats a share of a whole as a percentage. */
 export const percent = (part: number, whole: number): string =>
   whole === 0 ? '0 %' : `${((part / whole) * 100).toFixed(1)} %`
