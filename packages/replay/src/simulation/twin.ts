@@ -38,7 +38,7 @@ export function createTwin(
 ): Twin {
   let now = 0
   const clock: Clock = () => now
-  const { store, commands } = countCommands(memory({ maxKeys: MAX_PARTITIONS }))
+  const { store, add, commands } = countCommands(memory({ maxKeys: MAX_PARTITIONS }))
   // Without settings, the extension would only cost time.
   const isConfigured =
     configuration !== undefined &&
@@ -62,7 +62,9 @@ export function createTwin(
     now = call.at
     const cost = costOf(call, usd)
     try {
-      return await limiter[method](subjectOf(call, plans), { cost })
+      const decision = await limiter[method](subjectOf(call, plans), { cost })
+      add(decision)
+      return decision
     } catch (error) {
       throw error instanceof InputError ? inputFault(call, error) : error
     }
