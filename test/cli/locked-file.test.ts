@@ -56,7 +56,7 @@ it('each command says to stop the app that has locked its file', async () => {
   try {
     const answers = []
     for (const command of COMMANDS) {
-      const { out, err, exitCode } = await app.sluice(command.split(' '))
+      const { out, err, exitCode } = await app.terminal(command.split(' '))
       // A line of the limiter itself begins with "Sluice:".
       const [own = ''] = /^sluice: .*$/m.exec(err) ?? []
       answers.push([command, exitCode, /For a command, stop the app first/.test(out + own)])
@@ -66,6 +66,6 @@ it('each command says to stop the app that has locked its file', async () => {
     running.kill()
     await once(running, 'close')
   }
-  const { out, exitCode } = await app.sluice(['show', '--tenant', 'acme'])
+  const { out, exitCode } = await app.terminal(['show', '--tenant', 'acme'])
   expect({ exitCode, out }).toEqual({ exitCode: 0, out: expect.stringMatching(/^rpm +1 +20/m) })
 })

@@ -1,10 +1,10 @@
 import { createLimiter, manualClock, type Policy } from '@sluice/core'
 import { compare, openLog, policySet } from '@sluice/replay'
 import { expect, it } from 'vitest'
-import { write } from '../replay/support.ts'
+import { own, waits } from '../commands/support.ts'
 import { KIND_NAMES, KINDS } from '../support/kinds.ts'
 import { NOON } from '../support/times.ts'
-import { own, waits } from './support.ts'
+import { write } from './support.ts'
 
 /** Calls in bursts and with pauses, so that some are denied. */
 const TIMES: number[] = []
