@@ -19,7 +19,7 @@ export const NODES: readonly string[] = [
 export interface Project {
   readonly folder: string
   write(path: string, text: string): void
-  /** Runs the command in this process, whose working directory stays as it is. It takes a tenth of the time. */
+  /** Runs the command in this process, which takes a tenth of the time. */
   sluice(args: readonly string[]): Promise<Ran>
   /** Runs the command as a terminal does, in a process of its own. */
   terminal(args: readonly string[], node?: string): Promise<Ran>

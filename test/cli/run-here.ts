@@ -21,7 +21,13 @@ export const ownEnv = (folder: string): Record<string, string> => ({
 
 const { cache } = createRequire(import.meta.url)
 /** The commands that run, and what this process has without them. */
-const state = { running: 0, env: process.env, console: globalThis.console, printed: [''] }
+const state = {
+  running: 0,
+  env: process.env,
+  console: globalThis.console,
+  folder: process.cwd(),
+  printed: [''],
+}
 
 /** Runs a command in a folder. Several at once must be in one folder, because they share their variables. */
 export async function runHere(folder: string, args: readonly string[]): Promise<Ran> {
@@ -37,13 +43,16 @@ export async function runHere(folder: string, args: readonly string[]): Promise<
     if (state.running === 0) {
       process.env = state.env
       globalThis.console = state.console
+      process.chdir(state.folder)
     }
   }
 }
 
 function begin(folder: string): void {
   if (state.running === 0) {
-    Object.assign(state, { env: process.env, console: globalThis.console, printed: [] })
+    const own = { env: process.env, console: globalThis.console, folder: process.cwd() }
+    Object.assign(state, { ...own, printed: [] })
+    process.chdir(folder)
     process.env = ownEnv(folder)
     // The command itself prints nothing else: what a file of limits logs goes to standard error.
     const stream = new Writable({

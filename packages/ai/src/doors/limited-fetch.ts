@@ -50,7 +50,7 @@ export interface LimitedFetchOptions extends CallOptions {
   readonly waitUntil?: WaitUntil
 }
 
-/** What a limited `fetch` answers to what it does not send. */
+/** The answers of a limited `fetch` to calls that it does not send. */
 export interface Refusals {
   /** Returns the refusal for the error of a body. Throws any other error. */
   readonly refusalOf: (error: unknown) => Refusal

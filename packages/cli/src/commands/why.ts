@@ -66,7 +66,7 @@ ${LIMITER_USAGE}`,
   },
 }
 
-/** The options that ask for what is recorded, or how, and those that they cannot stand beside. */
+/** Options, and those that would have no effect beside them. */
 const APART: readonly (readonly [option: string, without: readonly string[]])[] = [
   ['id', ['recent', 'cost', 'top']],
   ['recent', ['cost']],

@@ -6,7 +6,7 @@ import type { DesiredEntry } from '@sluice/core/configuration'
 export interface LimitSettings {
   /** Returns the setting that a subject's limit is of: that of its partition, else of everyone; `undefined` if none. */
   find(subject: Subject): DesiredEntry | undefined
-  /** What a limit that is searched for is decided with: everything is enforced then. */
+  /** The settings of `burst` and `enabled`. No mode: a limit that is searched for is enforced. */
   readonly others: readonly DesiredEntry[]
 }
 

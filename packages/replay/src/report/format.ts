@@ -1,3 +1,5 @@
+import { unitsText } from '@sluice/core/internal/text'
+
 /** Formats a whole number with commas between thousands. */
 export const count = (value: number): string => value.toLocaleString('en-US')
 
@@ -14,9 +16,7 @@ export function dollars(microDollars: number): string {
 
 /** Formats a limit, whose last digit counts. */
 export const limitText = (value: number, unit: string): string =>
-  unit === 'usd'
-    ? `$${(value / 1_000_000).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })}`
-    : count(value)
+  unit === 'usd' ? unitsText(value, unit) : count(value)
 
 /** Formats a share of a whole as a percentage. */
 export const percent = (part: number, whole: number): string =>

@@ -1,3 +1,4 @@
+import { subjectText } from '@sluice/core/internal/text'
 import type { Suggestion } from '../limits/suggest-limits.ts'
 import type { Replay, SetReport, TenantReport } from '../simulation/report-types.ts'
 import type { Table } from './text-table.ts'
@@ -86,7 +87,7 @@ export const suggestionTable = ({ limits }: Suggestion): Table => ({
   head: ['policy', 'for', 'unit', 'limit today', 'smallest', 'needed by', 'at (UTC)'],
   rows: limits.map(({ policy, plan, setting, unit, current, limit, isSmallest, heldBy }) => [
     policy,
-    setting ? settingText(setting.subject) : plan === undefined ? '-' : `plan ${plan}`,
+    setting ? subjectText(setting.subject) : plan === undefined ? '-' : `plan ${plan}`,
     unit,
     limitText(current, unit),
     limit === undefined ? 'none' : `${limitText(limit, unit)}${isSmallest ? '' : ' suffices'}`,
@@ -108,11 +109,6 @@ export function comparisonTable({ comparison, sets }: Replay): Table | undefined
       [`only ${second} denies`, count(comparison.onlySecondDenies)],
     ],
   }
-}
-
-const settingText = (subject: Readonly<Record<string, string>> = {}): string => {
-  const dimensions = Object.entries(subject).map(([name, value]) => `${name}=${value}`)
-  return dimensions.join(' ') || 'everyone, as set'
 }
 
 const mostFrequent = (counts: Readonly<Record<string, number>>): string =>

@@ -16,7 +16,7 @@ import { BackgroundFlush } from '../background-flush.ts'
 import { PERIOD_MS } from '../hours.ts'
 import { assertTenantForm, type TenantForm } from '../recording/tenant-names.ts'
 import { denialOf, type RecordedDenial } from './denial.ts'
-import { COUNT, findDenial, findDenials, keyOf } from './stored-denials.ts'
+import { COUNT, findDenial, findDenials, keyOf, type DenialsPlace } from './stored-denials.ts'
 import { PendingDenials, type DenialGroup, type PendingDenial } from './pending.ts'
 
 /** Options of `recordDenials`. */
@@ -33,11 +33,9 @@ export interface RecordDenialsOptions {
   readonly waitUntil?: WaitUntil
 }
 
-/** The parts of the extension that its functions work with. */
-export interface DenialsHandle {
+/** The parts of the extension that its functions work with. An app that reads no denial loads no code for it. */
+export interface DenialsHandle extends DenialsPlace {
   flush(): Promise<void>
-  read(tenant: string, id: string): Promise<RecordedDenial | undefined>
-  list(tenant: string): Promise<RecordedDenial[]>
 }
 
 const NAME = 'denials'
@@ -99,17 +97,7 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
       problem,
     })
 
-    const handle: DenialsHandle = {
-      flush,
-      async read(tenant, id) {
-        assertText('readDenial', 'a tenant and an id, both texts', tenant, id)
-        return findDenial(records, tenant, id, clock(), form)
-      },
-      async list(tenant) {
-        assertText('listDenials', 'a tenant, a text', tenant)
-        return findDenials(records, tenant, clock(), form)
-      },
-    }
+    const handle: DenialsHandle = { flush, records, clock, form }
     return {
       handle,
       on: {
@@ -157,11 +145,14 @@ export const flushDenials = (limiter: Limiter): Promise<void> => handleOf(limite
  * @example
  * const denial = await readDenial(limiter, 'acme', '7c9e6679-7425-40de-944b-e07fc1f90ae7')
  */
-export const readDenial = (
+export async function readDenial(
   limiter: Limiter,
   tenant: string,
   id: string,
-): Promise<RecordedDenial | undefined> => handleOf(limiter).read(tenant, id)
+): Promise<RecordedDenial | undefined> {
+  assertText('readDenial', 'a tenant and an id, both texts', tenant, id)
+  return findDenial(handleOf(limiter), tenant, id)
+}
 
 /**
  * Lists the denials of a tenant that are recorded, the latest first. Durable Objects need `usageOperations`.
@@ -171,8 +162,10 @@ export const readDenial = (
  * @example
  * const [latest] = await listDenials(limiter, 'acme')
  */
-export const listDenials = (limiter: Limiter, tenant: string): Promise<RecordedDenial[]> =>
-  handleOf(limiter).list(tenant)
+export async function listDenials(limiter: Limiter, tenant: string): Promise<RecordedDenial[]> {
+  assertText('listDenials', 'a tenant, a text', tenant)
+  return findDenials(handleOf(limiter), tenant)
+}
 
 const handleOf = (limiter: Limiter): DenialsHandle =>
   extensionHandle<DenialsHandle>(limiter, NAME, 'recordDenials')
