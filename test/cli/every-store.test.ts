@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { startWorker, type TestWorker } from '../cloudflare/support.ts'
+import { productionUser } from '../support/production-user.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { envOf, project, removeProjects, type Project } from './project.ts'
@@ -22,7 +23,7 @@ interface Reached {
   readonly name: string
   readonly imports: string
   readonly store: (prefix: string) => string
-  readonly variables: () => string
+  readonly variables: (prefix: string) => string | Promise<string>
   /** Variables that do not lead to the store, and what is said of them. */
   readonly broken: () => string
   readonly says: RegExp
@@ -38,11 +39,11 @@ const STORES: readonly Reached[] = [
     says: /store_unauthorized/,
   },
   {
-    name: 'Redis over TCP',
+    name: 'Redis over TCP, as the user of the page on production',
     imports:
-      "import { Redis } from 'ioredis'\nimport { redis } from '@sluice/core/redis'\nconst client = new Redis(process.env.REDIS_URL, { maxRetriesPerRequest: 0 })",
+      "import { Redis } from 'ioredis'\nimport { redis } from '@sluice/core/redis'\nconst client = new Redis(process.env.REDIS_URL, { maxRetriesPerRequest: 0, enableReadyCheck: false })",
     store: (prefix) => `redis({ client, prefix: '${prefix}', timeoutMs: 30_000 })`,
-    variables: () => `REDIS_URL=${inject('redisUrl')}\n`,
+    variables: async (prefix) => `REDIS_URL=${await productionUser(inject('redisUrl'), prefix)}\n`,
     broken: () => 'REDIS_URL=redis://127.0.0.1:1\n',
     says: /store_unreachable/,
   },
@@ -57,9 +58,10 @@ const STORES: readonly Reached[] = [
   },
 ]
 
-const projectOver = ({ imports, store, variables }: Reached): Project =>
-  project({
-    '.env.local': variables(),
+async function projectOver({ imports, store, variables }: Reached): Promise<Project> {
+  const prefix = freshPrefix()
+  return project({
+    '.env.local': await variables(prefix),
     'limits.ts': `
 import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
@@ -67,7 +69,7 @@ import { recordUsage } from '@sluice/usage'
 ${imports}
 
 export const limiter = createLimiter({
-  store: ${store(freshPrefix())},
+  store: ${store(prefix)},
   policies: [
     slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] }),
     dailyCap({ name: 'daily', limit: 500, per: ['tenant'] }),
@@ -84,10 +86,11 @@ await flushUsage(made)
 export const limiter = made
 `,
   })
+}
 
 describe.each(STORES)('over $name', (reached) => {
   it('each command of a day does what it says', async () => {
-    const app = projectOver(reached)
+    const app = await projectOver(reached)
     const say = async (command: string): Promise<string> => {
       const { out, err, exitCode } = await app.sluice(command.split(' '))
       expect({ command, err, exitCode }).toEqual({ command, err: '', exitCode: 0 })
@@ -114,7 +117,7 @@ describe.each(STORES)('over $name', (reached) => {
   })
 
   it('its faults are named', async () => {
-    const app = projectOver(reached)
+    const app = await projectOver(reached)
     app.write('.env.local', reached.broken())
     // In a process of its own, which ends a client that goes on to connect.
     const { err, exitCode } = await app.terminal(['show', '--tenant', 'acme'])
@@ -140,7 +143,7 @@ describe('the variables of Durable Objects', () => {
       /SLUICE_OBJECTS_BINDING if it is not LIMITS/,
     ],
   ])('%j are refused with their remedy', async (variables, says) => {
-    const app = projectOver(OBJECTS)
+    const app = await projectOver(OBJECTS)
     app.write('.env.local', variables)
     const { out, err, exitCode } = await app.sluice(['show', '--tenant', 'acme'])
     expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })

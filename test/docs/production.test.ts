@@ -20,13 +20,17 @@ import {
   runtimeConfiguration,
 } from '@sluice/core/configuration'
 import { invalidatePlan, planResolver } from '@sluice/core/plans'
+import { redis } from '@sluice/core/redis'
 import { release, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer } from '@sluice/local'
 import { flushUsage, recordUsage } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
 import { describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
+import { PRODUCTION_RULES, productionUser } from '../support/production-user.ts'
 import { commandCalls, connect } from '../support/redis.ts'
 
 const read = (name: string): string =>
@@ -46,33 +50,46 @@ describe('the prices of the page on production', () => {
   })
 })
 
+/** Each way to a Redis, for a user with a password in the address. */
+const WAYS: Record<string, (url: string) => Promise<[Store, close: () => unknown]>> = {
+  REST: async (redisUrl) => {
+    const local = await startLocal({ redisUrl })
+    return [upstash({ url: local.url, token: local.token, timeoutMs: 30_000 }), () => local.close()]
+  },
+  ioredis: (url) => {
+    const client = new Redis(url, { maxRetriesPerRequest: 0 })
+    return Promise.resolve([redis({ client, timeoutMs: 30_000 }), () => client.disconnect()])
+  },
+  'node-redis': async (url) => {
+    const client = await createClient({ url }).connect()
+    return [redis({ client, timeoutMs: 30_000 }), () => client.destroy()]
+  },
+}
+
 describe('the user of the page on production', () => {
-  it('may run every feature, and needs each of its commands', async () => {
-    await using server = await startRedisServer()
-    const admin = connect(server.url)
-    const [, rules = ''] = /^ACL SETUSER sluice (.*)$/m.exec(page) ?? []
-    await admin.call(
-      'ACL',
-      'SETUSER',
-      'sluice',
-      ...rules.replace('>TOKEN', '>a-password').split(' '),
-    )
-    const url = new URL(server.url)
-    url.username = 'sluice'
-    url.password = 'a-password'
-    const local = await startLocal({ redisUrl: url.href })
-    await admin.call('CONFIG', 'RESETSTAT')
-    await useEveryFeature(upstash({ url: local.url, token: local.token, timeoutMs: 30_000 }))
-    const calls = await commandCalls(admin)
-    const log = (await admin.call('ACL', 'LOG')) as unknown[][]
-    await local.close()
-    admin.disconnect()
-    const refused = log.map((entry) => entry[entry.indexOf('object') + 1])
-    // The client of `startLocal` looks for readiness by INFO, and does without it.
-    expect(refused.filter((command) => command !== 'info')).toEqual([])
-    const granted = Array.from(rules.matchAll(/\+(\w+)/g), ([, command = '']) => command)
-    expect(granted.filter((command) => !calls.has(command))).toEqual([])
-  })
+  it.each(Object.entries(WAYS))(
+    'may run every feature over %s, and needs each of its commands',
+    async (_, open) => {
+      await using server = await startRedisServer()
+      const admin = connect(server.url)
+      const [store, close] = await open(await productionUser(server.url))
+      await admin.call('CONFIG', 'RESETSTAT')
+      await useEveryFeature(store)
+      const calls = await commandCalls(admin)
+      const log = (await admin.call('ACL', 'LOG')) as unknown[][]
+      await close()
+      admin.disconnect()
+      const refused = log.map((entry) => entry[entry.indexOf('object') + 1])
+      // Clients look for readiness by INFO and name themselves by CLIENT SETINFO, and do without.
+      const asked = new Set(['info', 'client|setinfo'])
+      expect(refused.filter((command) => !asked.has(String(command)))).toEqual([])
+      const granted = Array.from(
+        PRODUCTION_RULES.matchAll(/\+(\w+)/g),
+        ([, command = '']) => command,
+      )
+      expect(granted.filter((command) => !calls.has(command))).toEqual([])
+    },
+  )
 })
 
 /** Runs what sends commands to Redis: each algorithm, reservations, plans, configuration and resets. */
@@ -104,6 +121,10 @@ async function useEveryFeature(store: Store): Promise<void> {
     ],
   })
   const cost = { token: 1 }
+  const first = await Promise.all(
+    Array.from({ length: 10 }, () => limiter.check(subject, { cost })),
+  )
+  expect(first.map(({ degraded }) => degraded)).toEqual(first.map(() => undefined))
   for (let sent = 0; sent < 20; sent += 1) await limiter.check(subject, { cost })
   const call = await reserve(limiter, subject, { cost: { token: 60 } })
   if (call.allowed) await call.settle({ token: 7 })

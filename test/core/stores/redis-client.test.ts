@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
 import { redis, type RedisOptions } from '@sluice/core/redis'
 import { Redis } from 'ioredis'
@@ -85,7 +86,9 @@ it.each(['NOAUTH Authentication required.', 'WRONGPASS invalid username-password
       status: 'ready',
       options: { maxRetriesPerRequest: 0 },
       call: () => Promise.reject(new Error(answer)),
-      ping: () => Promise.resolve('PONG'),
+      connect: () => Promise.resolve(),
+      on: () => undefined,
+      off: () => undefined,
     }
     await expect(redis({ client }).reset(['key'])).rejects.toMatchObject({
       code: 'store_unauthorized',
@@ -93,3 +96,49 @@ it.each(['NOAUTH Authentication required.', 'WRONGPASS invalid username-password
     })
   },
 )
+
+const listeners = (client: Redis): number =>
+  client.listenerCount('ready') + client.listenerCount('close')
+
+/** Creates a client on its way to a server that never answers. */
+async function connecting(): Promise<[Redis, sockets: Socket[]]> {
+  const sockets: Socket[] = []
+  const silent = createServer((socket) => sockets.push(socket))
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  const { port } = silent.address() as AddressInfo
+  const client = new Redis({ port, maxRetriesPerRequest: 0, retryStrategy: () => null })
+  client.on('error', () => {})
+  closing.push(
+    () => silent.close(),
+    () => client.disconnect(),
+  )
+  // The client has its own listeners by now.
+  await expect.poll(() => client.status).toBe('connect')
+  return [client, sockets]
+}
+
+describe('a client of ioredis that connects to a Redis that does not answer', () => {
+  const policies = [slidingWindow({ name: 'rpm', limit: 500, window: '1h', per: ['tenant'] })]
+  it('is waited for by one listener, however many decisions wait, and until the connection closes', async () => {
+    const [client, sockets] = await connecting()
+    const limiter = createLimiter({ store: redis({ client, timeoutMs: 60_000 }), policies })
+    const before = listeners(client)
+    const waiting = Array.from({ length: 200 }, () => limiter.check({ tenant: 'acme' }))
+    await expect.poll(() => listeners(client)).toBe(before + 2)
+    await expect.poll(() => sockets.length).toBe(1)
+    for (const socket of sockets) socket.destroy()
+    const causes = (await Promise.all(waiting)).map(({ degraded }) => degraded?.cause)
+    expect(new Set(causes)).toEqual(new Set(['store_unreachable']))
+    expect(listeners(client)).toBeLessThanOrEqual(before)
+  })
+
+  it('is not waited for beyond the deadline', async () => {
+    const [client] = await connecting()
+    const limiter = createLimiter({ store: redis({ client, timeoutMs: 20 }), policies })
+    const before = listeners(client)
+    const waiting = Array.from({ length: 3 }, () => limiter.check({ tenant: 'acme' }))
+    const causes = (await Promise.all(waiting)).map(({ degraded }) => degraded?.cause)
+    expect(causes).toEqual(causes.map(() => 'store_timeout'))
+    expect(listeners(client)).toBe(before)
+  })
+})

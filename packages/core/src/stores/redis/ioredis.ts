@@ -11,14 +11,19 @@ export interface IoredisClient {
     readonly stringNumbers?: boolean | undefined
   }
   call(command: string, args: (string | number)[]): Promise<unknown>
-  ping(): Promise<unknown>
+  connect(): Promise<void>
+  on(event: ConnectionEvent, listener: () => void): unknown
+  off(event: ConnectionEvent, listener: () => void): unknown
 }
 
+/** The events that end a first attempt to connect. */
+type ConnectionEvent = 'ready' | 'close'
+
 export function isIoredis(client: unknown): client is IoredisClient {
-  const { call, ping, status, options } = (client ?? {}) as Partial<IoredisClient>
+  const { call, connect, status, options } = (client ?? {}) as Partial<IoredisClient>
   return (
     typeof call === 'function' &&
-    typeof ping === 'function' &&
+    typeof connect === 'function' &&
     typeof status === 'string' &&
     typeof options === 'object'
   )
@@ -46,19 +51,10 @@ export function assertSendsOnce(
  * queue, from which it could not be taken back at the deadline.
  */
 export function ioredisTransport(client: IoredisClient): NodeTransport {
-  let connected: Promise<unknown> | undefined
-
-  /** Waits for the connection. One harmless command in the client's queue waits for all callers. */
-  function connect(): Promise<unknown> {
-    connected ??= client.ping().finally(() => {
-      connected = undefined
-    })
-    return connected
-  }
-
+  const connected = connectionOf(client)
   return async ([name, ...args], signal, asking) => {
     try {
-      if (CONNECTING.has(client.status)) await connect()
+      if (CONNECTING.has(client.status)) await connected(signal)
       if (client.status !== 'ready' || signal.aborted) throw notConnected()
       // If it fails, the reply to the command says so.
       if (asking) client.call('ASKING', []).catch(() => {})
@@ -67,4 +63,35 @@ export function ioredisTransport(client: IoredisClient): NodeTransport {
       throw clientError(error)
     }
   }
+}
+
+/**
+ * Returns a function that waits until the client is ready, its attempt to connect has failed, or the signal aborts.
+ * It listens instead of sending a command, which the user of the connection might not be allowed to run. One listener
+ * serves all callers, because Node.js warns of more than ten.
+ */
+function connectionOf(client: IoredisClient): (signal: AbortSignal) => Promise<void> {
+  const waiting = new Set<() => void>()
+
+  function wakeAll(): void {
+    client.off('ready', wakeAll)
+    client.off('close', wakeAll)
+    for (const wake of waiting) wake()
+    waiting.clear()
+  }
+
+  return (signal) =>
+    new Promise((resolve) => {
+      if (waiting.size === 0) {
+        client.on('ready', wakeAll)
+        client.on('close', wakeAll)
+      }
+      waiting.add(resolve)
+      signal.addEventListener('abort', () => {
+        resolve()
+        if (waiting.delete(resolve) && waiting.size === 0) wakeAll()
+      })
+      // A failure closes the connection, which wakes all.
+      if (client.status === 'wait') client.connect().catch(() => {})
+    })
 }
