@@ -96,6 +96,7 @@ describe.each(STORES)('over $name', (reached) => {
       expect({ command, err, exitCode }).toEqual({ command, err: '', exitCode: 0 })
       return out.replaceAll(/ {2,}/g, ' | ')
     }
+    expect(await say('doctor')).toContain('Nothing is wrong with')
     // The only charge of the day.
     await say('show --limits charge.ts')
     expect(await say('show --tenant acme')).toContain('rpm | 3 | 20 | 17 | request')
@@ -122,6 +123,8 @@ describe.each(STORES)('over $name', (reached) => {
     // In a process of its own, which ends a client that goes on to connect.
     const { err, exitCode } = await app.terminal(['show', '--tenant', 'acme'])
     expect({ err, exitCode }).toEqual({ err: expect.stringMatching(reached.says), exitCode: 1 })
+    const doctor = await app.terminal(['doctor'])
+    expect(doctor).toMatchObject({ out: expect.stringMatching(reached.says), exitCode: 1 })
   })
 })
 

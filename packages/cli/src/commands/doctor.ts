@@ -26,10 +26,11 @@ ${LIMITER_USAGE}`,
   async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)
     const source = readProject(folder)
-    const ofStore = await judgeStore(limiter)
+    const store = await judgeStore(limiter)
+    const database = store.isShared ? await judgeDatabase(limiter) : undefined
     const findings: readonly Finding[] = [
-      ...ofStore,
-      ...(await judgeDatabase(process.env)),
+      ...store.findings,
+      ...(database?.findings ?? []),
       ...(await judgePolicies(limiter, source)),
       ...judgeRoutes(source),
       ...judgeCache(source),
@@ -38,13 +39,15 @@ ${LIMITER_USAGE}`,
       ...(await judgePrices(source, Date.now())),
       ...judgePackages(folder),
     ]
+    const unknown = database?.unknown ?? []
     const unread = [...source.unread]
     const lines = findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
     if (findings.length === 0) lines.push(`Nothing is wrong with ${file} and its store.`)
+    if (unknown.length > 0) lines.push(...unknown.map((question) => `Not known: ${question}`))
     if (unread.length > 0) lines.push(`Could not be read: ${unread.join(', ')}`)
     return {
       text: lines.join('\n'),
-      json: { file, findings, unread },
+      json: { file, findings, unknown, unread },
       exitCode: findings.length === 0 ? 0 : 1,
     }
   },

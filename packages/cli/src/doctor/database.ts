@@ -1,34 +1,129 @@
-/* Asks a database over REST whether it deletes keys when it is full, and whether it writes. */
+/* Asks the databases behind a limiter whether they write, and whether they delete keys when they are full. */
+import { definitionOf, StoreError, type Limiter, type LuaOperationKind } from '@sluice/core'
+import { runtimeOf, writeOperation } from '@sluice/core/internal/limiter'
 import type { Finding } from './finding.ts'
 
-const WAIT_MS = 2_000
-
-/** A key of the limiter's own user (`~sluice:*`), for a millisecond. */
-const WRITE = ['SET', 'sluice:doctor', '1', 'PX', '1']
-
-/** Remedies, by the reason for which Redis refuses every write. */
+/** Remedies, by the reason for which Redis refuses a write. */
 const REMEDIES: Readonly<Record<string, string>> = {
   OOM: 'give it more memory, and delete nothing: a deleted key is a full budget',
   READONLY: 'use the address of the primary: this is a replica',
   NOREPLICAS: 'start its replicas again, or lower min-replicas-to-write',
   MISCONF: 'look at its log and its disk: it cannot save',
+  NOPERM:
+    'let its user run the commands that the page "Going to production" lists, on the keys of the store',
 }
 
-/** Returns what is wrong with the database of the environment. Nothing if it does not tell. */
-export async function judgeDatabase(
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<Finding[]> {
-  const url = env['UPSTASH_REDIS_REST_URL'] ?? env['KV_REST_API_URL']
-  const token = env['UPSTASH_REDIS_REST_TOKEN'] ?? env['KV_REST_API_TOKEN']
-  if (!url || !token) return []
-  const memory = await send(url, token, ['INFO', 'memory'])
-  const written = await send(url, token, WRITE)
-  return [...judgeEviction(memory.result), ...judgeWrites(written.error)]
+/** The answers of one database. */
+interface Answer {
+  /** The error of a write. Empty if it was done. */
+  readonly refusal: string
+  /** The eviction policy of a Redis: empty if its user may not ask for it. */
+  readonly eviction?: string | undefined
+  /** The place that refused, if the store has several. */
+  readonly place?: string | undefined
 }
 
-function judgeEviction(memory: unknown): Finding[] {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(String(memory))?.[1]
-  if (policy === undefined || policy === 'noeviction') return []
+/** Writes a record and reads the eviction policy, in Redis. Other stores do not know this operation. */
+const ASK: LuaOperationKind<Answer | undefined> = {
+  name: 'doctor.ask',
+  run: () => undefined,
+  lua: {
+    script: () => `local written = redis.pcall('HSET', KEYS[1], 'at', '1')
+if type(written) == 'number' then written = redis.pcall('PEXPIRE', KEYS[1], 1) end
+local info = redis.pcall('INFO', 'memory')
+return { 'doctor', type(written) == 'table' and written.err or '',
+  type(info) == 'string' and string.match(info, 'maxmemory_policy:(%S+)') or '' }`,
+    args: () => [],
+    parse: (reply) => {
+      const [by, refusal, eviction] = reply as readonly string[]
+      // A cache may answer with the reply of another call.
+      return by === 'doctor' ? { result: { refusal: refusal ?? '', eviction } } : undefined
+    },
+  },
+}
+
+/** The tenants to ask for where each has a database of several: with 16 databases, one is missed once in 15 million. */
+const TENANTS = Array.from({ length: 256 }, (_, index) => `sluice-doctor-${index}`)
+
+/** The findings of all databases, and the questions that they did not answer. */
+export interface DatabaseReport {
+  readonly findings: readonly Finding[]
+  readonly unknown: readonly string[]
+}
+
+/** Returns what each database in which the limiter counts says of itself. Writes records for a millisecond. */
+export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
+  const { store, program, clock, clockIsInjected } = runtimeOf(limiter)
+  const dimensions = definitionOf(limiter).rules.flatMap(({ per }) => (per === 'global' ? [] : per))
+  const now = { now: clock(), clockIsInjected }
+
+  const keyOf = (tenant: string): string =>
+    ['doctor', ...new Set(dimensions.map((name) => `${name}=${tenant}`))].join(':')
+
+  /** Returns the place of a key, if the store has several. */
+  async function placeOf(key: string): Promise<string | undefined> {
+    const reads = [{ key, field: 'at' }]
+    const nothing = { policies: program.policies, entries: [], apply: false, id: '' }
+    return (await store.check({ ...nothing, ...now, reads, startedAt: Date.now() })).place
+  }
+
+  async function ask(tenant: string): Promise<Answer> {
+    const key = keyOf(tenant)
+    const startedAt = Date.now()
+    const answer = await store
+      .run({ kind: ASK, keys: [key], data: undefined, startedAt })
+      .catch(() => undefined)
+    if (answer?.refusal) return { ...answer, place: await placeOf(key) }
+    if (answer) return answer
+    const write = { ...now, writes: [{ key, set: { at: '1' }, ttlMs: 1 }] }
+    try {
+      await store.run(writeOperation(write, startedAt))
+    } catch (error) {
+      // Decisions have found other failures.
+      if (error instanceof StoreError && error.code === 'store_refused') {
+        return { refusal: error.message, place: error.place }
+      }
+    }
+    return { refusal: '' }
+  }
+
+  const first = await ask('sluice-doctor')
+  const isRedis = first.eviction !== undefined
+  const hasSeveral = isRedis && (await placeOf(keyOf('sluice-doctor'))) !== undefined
+  const answers = hasSeveral ? await Promise.all(TENANTS.map(ask)) : [first]
+  return { findings: [...refusals(answers), ...evictions(answers)], unknown: unknown(answers) }
+}
+
+/** Returns a finding for each reason for which a database refuses to write. */
+function refusals(answers: readonly Answer[]): Finding[] {
+  const tenants = new Map<string, number>()
+  for (const { refusal, place = '' } of answers) {
+    if (refusal === '') continue
+    // A place that is named after a tenant is in a node without a name.
+    const cause = `${place.includes('=') ? '' : place} ${reasonOf(refusal)}`
+    tenants.set(cause, (tenants.get(cause) ?? 0) + 1)
+  }
+  return Array.from(tenants, ([cause, count]) => {
+    const [name = '', reason = ''] = cause.split(/ (.*)/)
+    const part =
+      count < answers.length ? `where ${count} of ${answers.length} tenants are counted` : ''
+    return {
+      code: 'store_read_only',
+      text: `the database${[' ', name || part].join('').trimEnd()} refuses to write (${reason}): onStoreError decides what would be allowed`,
+      remedy: REMEDIES[reason] ?? 'look at its log',
+    }
+  })
+}
+
+/** Returns the code word of an error. Within a script, Redis 7 has another text for NOPERM, and older ones have a prefix. */
+const reasonOf = (refusal: string): string =>
+  /can't (?:run|access)/.test(refusal)
+    ? 'NOPERM'
+    : (/\b(?!ERR\b)[A-Z]{3,}\b/.exec(refusal)?.[0] ?? 'an error')
+
+function evictions(answers: readonly Answer[]): Finding[] {
+  const policy = answers.find(({ eviction }) => eviction && eviction !== 'noeviction')?.eviction
+  if (policy === undefined) return []
   return [
     {
       code: 'eviction_on',
@@ -38,29 +133,7 @@ function judgeEviction(memory: unknown): Finding[] {
   ]
 }
 
-function judgeWrites(error: unknown): Finding[] {
-  const reason = /^(?:ERR )?([A-Z]+)\b/.exec(String(error))?.[1] ?? ''
-  const remedy = REMEDIES[reason]
-  if (remedy === undefined) return []
-  const text = `the database refuses to write (${reason}): onStoreError decides what would be allowed`
-  return [{ code: 'store_read_only', text, remedy }]
-}
-
-async function send(
-  url: string,
-  token: string,
-  command: readonly string[],
-): Promise<{ readonly result?: unknown; readonly error?: unknown }> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-      body: JSON.stringify(command),
-      signal: AbortSignal.timeout(WAIT_MS),
-    })
-    return (await response.json()) as { result?: unknown; error?: unknown }
-  } catch {
-    // What is wrong with the database, decisions have found before.
-    return {}
-  }
-}
+const unknown = (answers: readonly Answer[]): string[] =>
+  answers.some(({ eviction }) => eviction === '')
+    ? ['whether a full database deletes keys: its user may not run INFO (+info)']
+    : []

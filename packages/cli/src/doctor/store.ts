@@ -22,8 +22,16 @@ const CLOCK_MS = 2_000
 
 const LOOKS = 5
 
+/** The findings of a store, and whether it has decided itself. */
+export interface StoreReport {
+  readonly findings: readonly Finding[]
+  readonly isShared: boolean
+}
+
+const failedBy = (finding: Finding): StoreReport => ({ findings: [finding], isShared: false })
+
 /** Returns what is wrong with the store of a limiter. */
-export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
+export async function judgeStore(limiter: Limiter): Promise<StoreReport> {
   const subject = anySubject(definitionOf(limiter).rules)
   const tookMs: number[] = []
   const times = new Set<number>()
@@ -33,10 +41,10 @@ export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
     try {
       last = await look(limiter, subject)
     } catch (error) {
-      return [failed(error)]
+      return failedBy(failed(error))
     }
     tookMs.push(performance.now() - startedAt)
-    if (last.degraded) return [degraded(last.degraded.cause)]
+    if (last.degraded) return failedBy(degraded(last.degraded.cause))
     times.add(last.at)
     // Decisions may be faster than a millisecond.
     await delay(1)
@@ -84,7 +92,7 @@ export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
       remedy: `remove mode: 'shadow' from those that you have tried, or set ${pair('mode', 'enforce')} for them at run time`,
     })
   }
-  return findings
+  return { findings, isShared: last?.source === 'store' }
 }
 
 /** Returns a subject for which all policies count. */
