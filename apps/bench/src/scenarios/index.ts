@@ -1,4 +1,5 @@
 import type { Scenario } from './scenario.ts'
+import { answersScenario } from './answers.ts'
 import { bodiesScenario } from './bodies.ts'
 import { cpuScenario } from './cpu.ts'
 import { deniedFloodScenario } from './denied-flood.ts'
@@ -37,5 +38,6 @@ export const SCENARIOS: readonly Scenario[] = [
   objectsScenario,
   meterScenario,
   bodiesScenario,
+  answersScenario,
   nextScenario,
 ]

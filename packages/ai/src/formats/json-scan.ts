@@ -1,6 +1,6 @@
 import { parsed, type Json } from '../json.ts'
 
-/** A name or a value longer than this is not kept. */
+/** A value longer than this is not kept. */
 const MAX_KEPT = 16_384
 
 /** Members that lie deeper are not found. */
@@ -29,10 +29,13 @@ export interface JsonScan {
  */
 export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
   const found: Record<string, unknown> = {}
+  /** With its quotes. */
+  const longestName = 2 + Math.max(0, ...[...(wanted ?? [])].map((name) => name.length))
   let depth = 0
   let inString = false
   let escaped = false
   let nameNext = false
+  let inLiteral = false
   /** The names of the members that are being read, or `*` in a list. */
   const names: string[] = []
   /** The part of the current name or value that is kept. */
@@ -65,7 +68,7 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
       if (kept === undefined || depth !== keptDepth) return
       const json = kept + text.slice(from, index)
       kept = undefined
-      if (nameNext) names[depth] = json.slice(1, -1)
+      if (nameNext) names[depth] = json.length > longestName ? '' : json.slice(1, -1)
       else if (json.length <= MAX_KEPT) place(parsed(json))
       nameNext = false
     }
@@ -87,6 +90,7 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
         nameNext = code === 123
         if (depth <= MAX_DEPTH) names[depth] = nameNext ? '' : LIST
       } else if (code === 125 || code === 93) {
+        inLiteral = false
         // A number or a literal may end here, and then what it lies in.
         finish(index)
         depth -= 1
@@ -95,14 +99,15 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
         if (depth === 0) return index + 1
       } else if (code === COMMA) {
         finish(index)
+        inLiteral = false
         nameNext = names[depth] !== LIST
-      } else if (code > 32 && code !== COLON && !nameNext) begin(index)
+      } else if (code > 32 && code !== COLON && !nameNext && !inLiteral) {
+        inLiteral = true
+        begin(index)
+      }
     }
-    if (kept !== undefined) {
-      kept += text.slice(from)
-      // Kept only to know that it was too long.
-      if (kept.length > MAX_KEPT) kept = kept.slice(0, MAX_KEPT) + ' '
-    }
+    // One that is too long already stays as it is.
+    if (kept !== undefined && kept.length <= MAX_KEPT) kept += text.slice(from)
     return undefined
   }
 

@@ -11,8 +11,7 @@ export interface AnswerReader {
   end(closed: boolean): void
 }
 
-/** Matches how JSON and server-sent events begin, and what may yet become such an event. */
-const JSON_START = /^[{[]/
+/** Matches how server-sent events begin, and what may yet become such an event. */
 const SSE_START = /^(data|event|id|retry)?:/
 const SSE_NAME = /^[a-z]{1,5}$/
 
@@ -41,7 +40,7 @@ export function answerReader(
       if (kind === undefined) {
         // The beginning shows what there is to read.
         rest = rest.trimStart()
-        if (JSON_START.test(rest)) {
+        if (rest[0] === '{' || rest[0] === '[') {
           kind = 'json'
           values += 1
         } else if (values === 0 && SSE_START.test(rest)) kind = 'events'

@@ -29,7 +29,8 @@ export async function* linesOf(
     return trimmed === '' ? undefined : { line, text: trimmed }
   }
   for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
-    const parts = (rest + chunk).split('\n')
+    const [first = '', ...parts] = chunk.split('\n')
+    parts.unshift(rest + first)
     rest = parts.pop() ?? ''
     yield parts.flatMap((part) => next(part) ?? [])
     if (rest.length > maxLine) [rest, isTooLong] = ['', true]
