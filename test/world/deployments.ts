@@ -13,8 +13,6 @@ export interface Deployment {
 
 const KINDS: Readonly<Record<Exclude<Kind, 'line' | 'share'>, number>> = {
   sliding: 5,
-  packed: 2,
-  coarse: 2,
   log: 2,
   fixed: 2,
   daily: 1,
@@ -28,7 +26,7 @@ const KINDS: Readonly<Record<Exclude<Kind, 'line' | 'share'>, number>> = {
 }
 
 /** What may have stripes here: a bucket's judge knows one limit only. */
-const STRIPED = new Set<Kind>(['sliding', 'packed', 'coarse', 'fixed', 'daily', 'counter'])
+const STRIPED = new Set<Kind>(['sliding', 'fixed', 'daily', 'counter'])
 
 /** Returns what the stores of a world change in its deployments. */
 export function changeFor(wrappers: WrapperName): (deployment: Deployment) => Deployment {
@@ -50,7 +48,7 @@ const withLines = ({ name, rules }: Deployment): Deployment => ({
 })
 
 /** The policies that can be shared. */
-const SHAREABLE = new Set<Kind>(['sliding', 'packed', 'coarse', 'counter'])
+const SHAREABLE = new Set<Kind>(['sliding', 'counter'])
 
 /** Has all tenants share each limit that can be shared, every second one with guarantees and a headroom. */
 const withShares = ({ name, rules }: Deployment): Deployment => ({
@@ -161,7 +159,6 @@ function ruleOf(random: Random, name: string, kind: Kind, unit: string): Rule {
     burst: random.whole(1, 20) * scale,
     segments,
     waitMs: kind === 'leaky' ? random.pick([0, 1_000]) : 0,
-    maxError: random.pick([0.02, 0.1, 0.5]),
     stripes: STRIPED.has(kind) ? random.pick([1, 1, 1, 2, 4]) : 1,
     log: undefined,
     leaseMs: 0,

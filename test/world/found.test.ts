@@ -20,7 +20,6 @@ const BUCKET: Rule = {
   burst: 7,
   segments: 1,
   waitMs: 0,
-  maxError: 0.5,
   stripes: 1,
   log: undefined,
   leaseMs: 0,

@@ -205,10 +205,6 @@ function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly R
             : core.dailyCap(options({}))
       return [leases.lease(counted, { duration: `${leaseMs}ms` })]
     }
-    case 'packed':
-      return [core.packed(core.slidingWindow(options({ window })))]
-    case 'coarse':
-      return [core.coarse(core.slidingWindow(options({ window })), { maxError: rule.maxError })]
     case 'monthly':
       return [core.monthlyCap(options({}))]
     case 'session':

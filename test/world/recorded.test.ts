@@ -34,7 +34,7 @@ describe('a history of the world', () => {
       const said: [command: readonly string[], reply: unknown][] = []
       // Keys do not expire meanwhile, and scripts stay: what a Redis forgets is tested elsewhere.
       const weather = { ...CALM, trouble: 0.05, deathMs: 5_000, skew: true }
-      await World.run(IN_REDIS.indexOf(wrappers) + 1, {
+      await World.run(IN_REDIS.indexOf(wrappers) + 2, {
         decisions: 600,
         replace: { wrappers, weather, isUpstash: false, looksUpPlans: false, configures: false },
         record: (command, reply) => void said.push([command, reply]),

@@ -4,8 +4,6 @@ import type { Rule } from './rules.ts'
 export interface Count {
   /** Units in use, rounded up. */
   used(rule: Rule, now: number): number
-  /** The most units that may be counted instead, where the definition leaves room. */
-  usedAtMost?(rule: Rule, now: number): number
   /** Milliseconds until it would be a charge's turn. */
   turnMs(now: number): number
   charge(units: number, now: number, id: string): void

@@ -6,7 +6,7 @@ import { Bucket } from './bucket.ts'
 import type { Count } from './count.ts'
 import { isBucket, type Rule } from './rules.ts'
 import { Session, Slots } from './sessions.ts'
-import { CoarseLog, Grid, Log, PackedLog, Segments } from './windows.ts'
+import { Grid, Log, Segments } from './windows.ts'
 
 export type { Charged, Count } from './count.ts'
 
@@ -16,11 +16,10 @@ export function fits(
   count: Count,
   { cost, limit, burst }: { cost: number; limit: number; burst: number },
   now: number,
-  used = count.used(rule, now),
 ): boolean {
   if (cost === 0) return true
   const most = isBucket(rule) ? burst : limit
-  return cost <= most && used + cost <= most && count.turnMs(now) <= rule.waitMs
+  return cost <= most && count.used(rule, now) + cost <= most && count.turnMs(now) <= rule.waitMs
 }
 
 /** A line counts no units, and shares are judged by themselves. */
@@ -38,10 +37,6 @@ export function emptyCount(rule: Rule): Count {
     case 'sliding':
     case 'log':
       return new Log(rule)
-    case 'packed':
-      return new PackedLog(rule)
-    case 'coarse':
-      return new CoarseLog(rule)
     case 'fixed':
     case 'daily':
     case 'monthly':

@@ -1,8 +1,6 @@
 /** The kinds of policies, by what they are called in the docs. */
 export type Kind =
   | 'sliding'
-  | 'packed'
-  | 'coarse'
   | 'log'
   | 'fixed'
   | 'daily'
@@ -47,8 +45,6 @@ export interface Rule {
   readonly segments: number
   /** Of a leaky bucket: the longest wait, 0 for none. */
   readonly waitMs: number
-  /** Of a coarse log: the part by which it may count too much. */
-  readonly maxError: number
   /** The parts of the limit, each of which counts by itself. */
   readonly stripes: number
   /** The log in which it counts with others. */

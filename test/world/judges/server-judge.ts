@@ -166,14 +166,13 @@ export class ServerJudge {
     const count = this.#countOf(key, rule)
     const asked = { cost, limit, burst }
     const used = count.used(rule, now)
-    const usedAtMost = count.usedAtMost?.(rule, now) ?? used
     const most = isBucket(rule) ? burst : limit
     const where = `${rule.name} (${rule.kind}, ${used} of ${most} used, cost ${cost})`
-    if (!fits(rule, count, asked, now, replied.fits ? used : usedAtMost) === replied.fits) {
+    if (fits(rule, count, asked, now) !== replied.fits) {
       this.#accuse(`${where} ${replied.fits ? 'was let in' : 'was denied'} against its definition`)
     }
     const available = Math.max(0, most - used)
-    if (replied.available > available || replied.available < Math.max(0, most - usedAtMost)) {
+    if (replied.available !== available) {
       this.#accuse(`${where} has ${available} left, not ${replied.available}`)
     }
     if (replied.fits || rule.kind === 'slots') return
@@ -184,10 +183,9 @@ export class ServerJudge {
     }
     if (limit === 0) return
     const { retryMs } = replied
-    const sooner = now + retryMs - 1
     if (!fits(rule, count, asked, now + retryMs)) {
       this.#accuse(`${where} does not fit after the ${retryMs} ms that were promised`)
-    } else if (fits(rule, count, asked, sooner, count.usedAtMost?.(rule, sooner))) {
+    } else if (fits(rule, count, asked, now + retryMs - 1)) {
       this.#accuse(`${where} fits sooner than after ${retryMs} ms`)
     }
   }
@@ -262,9 +260,7 @@ export class ServerJudge {
     // By a caller's clock, it may take units for gone that are not, and the other way round.
     const isUnsure =
       !isOwnClock && applied <= 0 && (applied === 0 || applied === actual - charge.units)
-    // The oldest group of a coarse log keeps what is given back.
-    const isKept = rule.kind === 'coarse' && applied === 0
-    if (expected !== applied && !isUnsure && !isKept) {
+    if (expected !== applied && !isUnsure) {
       this.#accuse(
         `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
       )

@@ -17,16 +17,16 @@ interface LogEntry {
 
 /** Any stretch as long as a window counts. */
 export class Log implements Count {
-  protected readonly rule: Rule
-  protected entries: LogEntry[]
+  readonly #rule: Rule
+  #entries: LogEntry[]
 
   constructor(rule: Rule, entries: readonly LogEntry[] = []) {
-    this.rule = rule
-    this.entries = entries.map((entry) => ({ ...entry }))
+    this.#rule = rule
+    this.#entries = entries.map((entry) => ({ ...entry }))
   }
 
   used({ windowMs }: Rule, now: number): number {
-    return sum(this.entries.filter(({ at }) => at > now - windowMs))
+    return sum(this.#entries.filter(({ at }) => at > now - windowMs))
   }
 
   turnMs(): number {
@@ -34,14 +34,14 @@ export class Log implements Count {
   }
 
   charge(units: number, now: number, id: string): void {
-    this.entries = this.entries.filter(({ at }) => at > now - this.rule.longestMs)
-    this.entries.push({ id, at: now, units })
+    this.#entries = this.#entries.filter(({ at }) => at > now - this.#rule.longestMs)
+    this.#entries.push({ id, at: now, units })
   }
 
   correct({ id, at, units }: Charged, actual: number, now: number): number {
     const more = actual - units
-    const entry = this.entries.find((one) => one.id === id && one.at === at && one.units === units)
-    if (entry && at > now - this.rule.longestMs) {
+    const entry = this.#entries.find((one) => one.id === id && one.at === at && one.units === units)
+    if (entry && at > now - this.#rule.longestMs) {
       entry.units = actual
       return more
     }
@@ -51,64 +51,7 @@ export class Log implements Count {
   }
 
   copy(): Log {
-    return new Log(this.rule, this.entries)
-  }
-}
-
-/** A log that keeps the units of a millisecond together, so that a charge is known by its time alone. */
-export class PackedLog extends Log {
-  override correct(charged: Charged, actual: number, now: number): number {
-    const more = actual - charged.units
-    const { at, id } = charged
-    const together = this.entries.filter((one) => one.at === at)
-    const isOver = at <= now - this.rule.longestMs
-    if (isOver || together.length === 0 || together.some((one) => one.id === id)) {
-      return super.correct(charged, actual, now)
-    }
-    // The log was reset since, and holds another charge of that millisecond.
-    const change = Math.max(more, -sum(together))
-    let left = change
-    for (const entry of together) {
-      const part = Math.max(left, -entry.units)
-      entry.units += part
-      left -= part
-    }
-    return change
-  }
-
-  override copy(): PackedLog {
-    return new PackedLog(this.rule, this.entries)
-  }
-}
-
-/** A log whose groups count until the last of each has left. Where units were given back, a group may be any part. */
-export class CoarseLog extends Log {
-  #isBounded: boolean
-
-  constructor(rule: Rule, entries: readonly LogEntry[] = [], isBounded = true) {
-    super(rule, entries)
-    this.#isBounded = isBounded
-  }
-
-  usedAtMost(rule: Rule, now: number): number {
-    const used = this.used(rule, now)
-    return this.#isBounded ? used + Math.floor(used * rule.maxError) : Infinity
-  }
-
-  override correct(charged: Charged, actual: number, now: number): number {
-    this.#isBounded = false
-    const { at, id, units } = charged
-    const isThere = this.entries.some((one) => one.id === id && one.at === at)
-    if (isThere || actual <= units || at <= now - this.rule.longestMs) {
-      return super.correct(charged, actual, now)
-    }
-    // The log was reset since. It goes to a group of that time, or counts from now.
-    this.entries.push({ id, at, units: actual - units })
-    return actual - units
-  }
-
-  override copy(): CoarseLog {
-    return new CoarseLog(this.rule, this.entries, this.#isBounded)
+    return new Log(this.#rule, this.#entries)
   }
 }
 
