@@ -3,7 +3,6 @@ import {
   createLimiter,
   fixedWindow,
   leakyBucket,
-  packed,
   sessionWindow,
   slidingWindow,
   slidingWindowCounter,
@@ -26,7 +25,6 @@ const HOUR = { name: 'p', limit: 20, window: '1h', per: ['tenant'] } as const
 /** Limits of 20, and how often each is tried. */
 const TWENTY: readonly (readonly [what: string, policies: readonly Policy[], times: number])[] = [
   ['a sliding window', [slidingWindow(HOUR)], 100],
-  ['a packed window', [packed(slidingWindow(HOUR))], 20],
   ['a fixed window', [fixedWindow(HOUR)], 20],
   ['a session window', [sessionWindow({ name: 'p', limit: 20, idle: '1h', per: ['tenant'] })], 20],
   ['a sliding window counter', [slidingWindowCounter({ ...HOUR, segments: 6 })], 20],

@@ -3,7 +3,6 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
-  packed,
   sessionWindow,
   slidingWindow,
   slidingWindowCounter,
@@ -33,12 +32,6 @@ const rate = { reason: 'rate_limit_exceeded' }
 const KINDS: Record<string, Kind> = {
   'a sliding window': {
     policy: slidingWindow({ ...common, window: '10s' }),
-    endsAt: NOON + 10_000,
-    leftThen: 2,
-    ...rate,
-  },
-  'a packed window': {
-    policy: packed(slidingWindow({ ...common, window: '10s' })),
     endsAt: NOON + 10_000,
     leftThen: 2,
     ...rate,

@@ -4,7 +4,6 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
-  packed,
   sessionWindow,
   slidingWindow,
   slidingWindowCounter,
@@ -26,7 +25,6 @@ const common = { name: 'p', per: ['tenant'] } as const
 /** A policy of every algorithm with a given limit. */
 const KINDS: Readonly<Record<string, (limit: Limit) => Policy>> = {
   'a sliding window': (limit) => slidingWindow({ ...common, limit, window: '1m' }),
-  'a packed window': (limit) => packed(slidingWindow({ ...common, limit, window: '1m' })),
   'several sliding windows': (limit) =>
     slidingWindows({
       ...common,

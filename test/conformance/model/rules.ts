@@ -3,7 +3,6 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
-  packed,
   rollout,
   sessionWindow,
   slidingWindow,
@@ -17,7 +16,6 @@ import * as fc from 'fast-check'
 
 const KINDS = [
   'sliding',
-  'packed',
   'fixed',
   'daily',
   'monthly',
@@ -112,7 +110,7 @@ const aLog = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
 const inLog = (rule: Rule, log: number, own: Partial<Rule> = {}): Rule => ({
   ...rule,
   ...own,
-  kind: rule.kind === 'packed' ? 'packed' : 'sliding',
+  kind: 'sliding',
   log,
 })
 
@@ -138,7 +136,7 @@ export const rules = (leastMs: number, most = 8): fc.Arbitrary<readonly Rule[]> 
     )
 
 /** Returns true if any stretch as long as its window counts. */
-export const isSliding = ({ kind }: Rule): boolean => kind === 'sliding' || kind === 'packed'
+export const isSliding = ({ kind }: Rule): boolean => kind === 'sliding'
 
 export const isBucket = ({ kind }: Rule): boolean =>
   kind === 'token' || kind === 'interval' || kind === 'leaky'
@@ -165,7 +163,7 @@ export function policiesOf(list: readonly Rule[]): Policy[] {
     )
     const { limit: _, mode: __, ...common } = commonOf(rule, `p${index}`)
     const policy = slidingWindows({ ...common, windows })
-    const made = (rule.kind === 'packed' ? packed(policy) : policy)().map((own, place) =>
+    const made = policy().map((own, place) =>
       // As when one window is put in shadow while the app runs.
       Object.freeze({
         ...own,
@@ -187,7 +185,6 @@ function policyOf(rule: Rule, name: string): Policy {
   const window = `${windowMs}ms` as const
   const make: Record<Rule['kind'], () => Policy> = {
     sliding: () => slidingWindow({ ...common, window }),
-    packed: () => packed(slidingWindow({ ...common, window })),
     fixed: () => fixedWindow({ ...common, window }),
     daily: () => dailyCap(common),
     monthly: () => monthlyCap(common),

@@ -101,9 +101,9 @@ export async function replaySkewed(
   for (const [rule, byPartition] of charges) {
     // What is in a window was let in by the limits of its day; a bucket holds each limit by itself.
     if (factors.size > 1 && !isBucket(rule)) continue
-    // The times of a log that is shared or packed never go back, so that its windows are exact by the
+    // The times of a shared log never go back, so that its windows are exact by the
     // furthest clock.
-    const shorterMs = rule.log === undefined && rule.kind !== 'packed' ? skewMs : 0
+    const shorterMs = rule.log === undefined ? skewMs : 0
     for (const partition of byPartition.values()) {
       for (const factor of factors) {
         const own = partition.filter((charge) => charge.factor === factor)
