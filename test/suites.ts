@@ -55,7 +55,7 @@ export const SUITES = {
       'test/ai/random-fits.test.ts',
       'test/commands/per-decision.test.ts',
       'test/conformance/!(conformance|peer-mistakes).test.ts',
-      'test/core/algorithms/{fragments,key-memory,log,packed-histories}.test.ts',
+      'test/core/algorithms/{fragments,key-memory,log}.test.ts',
       'test/core/leases/{never-above,places,pressure}.test.ts',
       'test/core/policies/stripes.test.ts',
       'test/core/routes/long-paths.test.ts',

@@ -36,12 +36,8 @@ function ratioOf({ ours, others }: Row, name: string): number {
 const ADVICE: readonly [advice: string, holds: () => boolean][] = [
   ['A limit must hold', () => bytes('slidingWindow', 100) < 10_000],
   [
-    'with hundreds a window for each of many tenants',
-    () => bytes('packed', 1_000) * 10 < bytes('slidingWindow', 1_000),
-  ],
-  [
     'A limit of thousands, or one for everyone',
-    () => bytes('coarse', 10_000) * 100 < bytes('slidingWindow', 10_000),
+    () => bytes('slidingWindowCounter', 10_000) * 1_000 < bytes('slidingWindow', 10_000),
   ],
   [
     'Several limits apply to a request',

@@ -2,7 +2,6 @@ import {
   concurrency,
   dailyCap,
   leakyBucket,
-  packed,
   projectLimits,
   sessionWindow,
   slidingWindow,
@@ -39,7 +38,6 @@ const four = [
 
 const minute = { limit: 60, window: '1m', per: ['tenant'] } as const
 const counter = slidingWindowCounter({ name: 'rpm', segments: 6, ...minute })
-const packedMinute = packed(slidingWindow({ name: 'rpm', ...minute }))
 const bucket = tokenBucket({ name: 'rpm', ...minute })
 const queue = leakyBucket({ name: 'rpm', burst: 60, ...minute })
 const run = sessionWindow({ name: 'run', limit: 60, idle: '30m', per: ['tenant'] })
@@ -140,10 +138,6 @@ export const MEASURED: Record<string, () => Promise<Metered>> = {
   },
   'a counter, allowed, 30 a minute': async () => (await warm([counter])).average(300, waits(2_000)),
   'a counter, denied': async () => deniedAfter([counter]),
-  'a packed window, allowed, 30 a minute': async () =>
-    (await warm([packedMinute])).average(300, waits(2_000)),
-  'a packed window, denied': async () => deniedAfter([packedMinute]),
-  'settle a packed window below the estimate': () => settling([packedMinute], 1),
   'a token bucket, allowed, 30 a minute': async () =>
     (await warm([bucket])).average(300, waits(2_000)),
   'a token bucket, denied': async () => deniedAfter([bucket]),

@@ -1,11 +1,9 @@
 import {
-  coarse,
   concurrency,
   dailyCap,
   fixedWindow,
   leakyBucket,
   monthlyCap,
-  packed,
   sessionWindow,
   slidingWindow,
   slidingWindowCounter,
@@ -23,16 +21,6 @@ const per = ['tenant'] as const
 export const KINDS = {
   'sliding window': (name: string, limit: Limit) =>
     slidingWindow({ name, limit, window: '1m', per }),
-  'packed window': (name: string, limit: Limit) =>
-    packed(slidingWindow({ name, limit, window: '1m', per })),
-  'coarse windows': (name: string, limit: Limit) =>
-    coarse(
-      slidingWindows({
-        name,
-        windows: { short: { limit, window: '10s' }, long: { limit, window: '1m' } },
-        per,
-      }),
-    ),
   counter: (name: string, limit: Limit) =>
     slidingWindowCounter({ name, limit, window: '1m', segments: 6, per }),
   'token bucket': (name: string, limit: Limit) => tokenBucket({ name, limit, window: '1m', per }),

@@ -1,4 +1,4 @@
-import { createLimiter, fixedWindow, packed, slidingWindow } from '@sluice/core'
+import { createLimiter, fixedWindow, slidingWindow } from '@sluice/core'
 import { kindsOf, Limits, parseMessage, runMessage } from '@sluice/core/internal/places'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
@@ -52,7 +52,7 @@ it('an object that dies after any call decides on as if it had not', async () =>
   const [steady, dying] = [objectsInProcess(), objectsInProcess()]
   const policies = [
     slidingWindow({ name: 'minute', limit: 40, window: '1m', per: ['tenant'] }),
-    packed(slidingWindow({ name: 'hour', limit: 900, window: '1h', per: ['tenant', 'user'] })),
+    slidingWindow({ name: 'hour', limit: 900, window: '1h', per: ['tenant', 'user'] }),
     fixedWindow({ name: 'tokens', limit: 50_000, window: '1h', unit: 'token', per: ['tenant'] }),
   ]
   let now = Date.UTC(2026, 0, 16, 12)

@@ -3,7 +3,6 @@ import {
   createLimiter,
   fixedWindow,
   leakyBucket,
-  packed,
   sessionWindow,
   slidingWindow,
   slidingWindowCounter,
@@ -28,7 +27,6 @@ const NARROW = { name: 'narrow', limit: 10_000, window: '1h', per: ['tenant', 'r
 /** Two policies of each algorithm. */
 const PAIRS: Record<string, readonly Policy[]> = {
   slidingWindow: [slidingWindow({ ...WIDE, window: '1d' }), slidingWindow(NARROW)],
-  packed: [packed(slidingWindow({ ...WIDE, window: '1d' })), packed(slidingWindow(NARROW))],
   fixedWindow: [fixedWindow({ ...WIDE, window: '1d' }), fixedWindow(NARROW)],
   slidingWindowCounter: [
     slidingWindowCounter({ ...WIDE, window: '1d' }),

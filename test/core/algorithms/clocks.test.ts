@@ -1,7 +1,5 @@
 import {
   leakyBucket,
-  packed,
-  slidingWindow,
   slidingWindows,
   slidingWindowCounter,
   tokenBucket,
@@ -24,7 +22,6 @@ const POLICIES: readonly (readonly [what: string, policy: Policy])[] = [
   ['a token bucket of intervals', tokenBucket({ ...common, refill: 'interval' })],
   ['a leaky bucket', leakyBucket({ ...common, burst: 5 })],
   ['a counter', slidingWindowCounter({ ...common, segments: 2 })],
-  ['a packed window', packed(slidingWindow(common))],
   ['a log', slidingWindows({ name: 'p', per: 'global', windows })],
 ]
 

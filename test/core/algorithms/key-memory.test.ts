@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
 import {
-  coarse,
   concurrency,
   dailyCap,
   fixedWindow,
   leakyBucket,
-  packed,
   projectLimits,
   sessionWindow,
   slidingWindow,
@@ -52,22 +50,6 @@ const COUNTED: Record<string, Counted> = {
   },
   'projectLimits, the day': {
     policyOf: dayOfProject,
-    withinMs: DAY,
-  },
-  'packed(slidingWindow)': {
-    policyOf: (limit) => packed(slidingWindow({ limit, ...minute })),
-    withinMs: MINUTE,
-  },
-  'packed(projectLimits), the day': {
-    policyOf: (limit) => packed(dayOfProject(limit)),
-    withinMs: DAY,
-  },
-  'coarse(slidingWindow)': {
-    policyOf: (limit) => coarse(slidingWindow({ limit, ...minute })),
-    withinMs: MINUTE,
-  },
-  'coarse(projectLimits), the day': {
-    policyOf: (limit) => coarse(dayOfProject(limit)),
     withinMs: DAY,
   },
   concurrency: {

@@ -1,7 +1,5 @@
 import {
   leakyBucket,
-  packed,
-  slidingWindow,
   slidingWindowCounter,
   slidingWindows,
   tokenBucket,
@@ -25,7 +23,6 @@ const POLICIES: readonly (readonly [what: string, policy: Policy])[] = [
   ['a token bucket of intervals', tokenBucket({ ...common, refill: 'interval' })],
   ['a leaky bucket', leakyBucket({ ...common, burst: 10, wait: '2s' })],
   ['a counter', slidingWindowCounter({ ...common, segments: 6 })],
-  ['a packed window', packed(slidingWindow(common))],
   ['a log', slidingWindows({ name: 'p', per: 'global', windows: { w: one } })],
 ]
 

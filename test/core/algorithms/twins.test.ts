@@ -1,11 +1,4 @@
-import {
-  coarse,
-  manualClock,
-  packed,
-  slidingWindow,
-  slidingWindows,
-  type Policy,
-} from '@sluice/core'
+import { manualClock, slidingWindow, slidingWindows, type Policy } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
@@ -41,76 +34,6 @@ function twins(policy: Policy) {
   }
   return { clock, alike, reserveAlike }
 }
-
-/** Numbers around those at which a packed log needs one more character. */
-const NUMBERS = [
-  1, 55, 56, 57, 2_355, 2_356, 2_357, 9_000, 70_067, 70_068, 70_069, 778_756, 900_001,
-]
-const LONG = [1_627_443, 1_627_444, 1_627_445, 30_000_000]
-
-describe('a packed log', () => {
-  it('holds gaps and units of any length', async () => {
-    const limit = 10 ** 9
-    const { clock, alike } = twins(packed(slidingWindow({ ...common, limit, window: '7d' })))
-    let used = 0
-    for (const number of [...NUMBERS, ...LONG]) {
-      await alike('check', number)
-      used += number
-      clock.advance(number)
-    }
-    // Each is to be waited for in turn.
-    let freed = 0
-    for (const number of [...NUMBERS, ...LONG]) {
-      freed += number
-      const { retryAfterMs } = (await alike('peek', limit - used + freed)) ?? {}
-      expect(retryAfterMs).toBeGreaterThan(0)
-    }
-  })
-})
-
-describe('a packed log of several blocks', () => {
-  it('is corrected inside, and completes more blocks after it', async () => {
-    const limit = 2_000
-    const { clock, alike, reserveAlike } = twins(
-      packed(slidingWindow({ ...common, limit, window: '1h' })),
-    )
-    const fill = async (steps: number) => {
-      for (let step = 0; step < steps; step += 1) {
-        await alike('check', 1 + (step % 3))
-        clock.advance(1 + (step % 5) * 100)
-      }
-    }
-    await fill(100)
-    const settle = await reserveAlike(7)
-    clock.advance(1)
-    await fill(150)
-    await settle(2)
-    await fill(200)
-    for (let part = 0; part <= 40; part += 1) await alike('peek', limit - 20 * part)
-    expect(await alike('peek', 0)).toMatchObject({ allowed: true })
-  })
-})
-
-describe('a coarse log', () => {
-  it('merges more than fill a block, and counts on after it', async () => {
-    const limit = 5_000
-    const { clock, alike } = twins(
-      coarse(slidingWindow({ ...common, limit, window: '1h' }), { maxError: 0.004 }),
-    )
-    for (let step = 0; step < 500; step += 1) {
-      await alike('check', 1 + (step % 4))
-      clock.advance(1 + (step % 7) * 90)
-    }
-    for (let part = 0; part <= 20; part += 1) await alike('peek', limit - 50 * part)
-    clock.advance(3_500_000)
-    for (let step = 0; step < 50; step += 1) {
-      await alike('check', 1)
-      await alike('peek', limit)
-      clock.advance(2_000)
-    }
-    expect(await alike('peek', 0)).toMatchObject({ allowed: true })
-  })
-})
 
 describe('a sliding window', () => {
   it('charges now what is used beyond a reservation whose window is over', async () => {

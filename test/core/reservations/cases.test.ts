@@ -1,12 +1,10 @@
 import {
-  coarse,
   concurrency,
   dailyCap,
   definePlans,
   fixedWindow,
   leakyBucket,
   monthlyCap,
-  packed,
   sessionWindow,
   slidingWindow,
   slidingWindowCounter,
@@ -33,8 +31,6 @@ const logOf = (limit: number): Policy => {
 }
 const KINDS: Record<string, Policy> = {
   'a sliding window': slidingWindow({ name: 'p', window: '1m', ...common }),
-  'a packed window': packed(slidingWindow({ name: 'p', window: '1m', ...common })),
-  'a coarse log': coarse(logOf(100)),
   'a sliding window counter': slidingWindowCounter({
     name: 'p',
     window: '1m',

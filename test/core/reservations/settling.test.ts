@@ -4,7 +4,6 @@ import {
   dailyCap,
   fixedWindow,
   leakyBucket,
-  packed,
   sessionWindow,
   slidingWindow,
   slidingWindowCounter,
@@ -28,7 +27,6 @@ const counter = slidingWindowCounter({ ...common, window: '1m', segments: 6 })
 
 const WINDOWS: Record<string, readonly [policy: Policy, windowMs: number]> = {
   'a sliding window': [slidingWindow({ ...common, window: '1m' }), MINUTE],
-  'a packed window': [packed(slidingWindow({ ...common, window: '1m' })), MINUTE],
   'a log': [slidingWindows({ ...several, windows: { w: { limit, window: '1m' } } }), MINUTE],
   'a sliding window counter': [counter, MINUTE],
   'a fixed window': [fixedWindow({ ...common, window: '1m' }), MINUTE],

@@ -1,4 +1,4 @@
-import { createLimiter, manualClock, packed, rollout, slidingWindow } from '@sluice/core'
+import { createLimiter, manualClock, rollout, slidingWindow } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { fairShare, sharesAlgorithm } from '@sluice/core/fair-share'
@@ -34,13 +34,6 @@ describe('a shared limit', () => {
     const lenient = setUp([fairShare(open, { between })]).limiter
     const nameless = await lenient.check({ model: 'm' }, { cost: 60 })
     expect(nameless.policies.map(({ name }) => name)).toEqual(['gpu', 'gpu.share'])
-  })
-
-  it('shares a packed window', async () => {
-    const { limiter } = setUp([fairShare(packed(gpu), { between })])
-    expect((await limiter.check(A, { cost: 98 })).allowed).toBe(true)
-    expect((await limiter.check(A)).allowed).toBe(false)
-    expect((await limiter.check(B)).allowed).toBe(true)
   })
 
   it('follows the settings of its limit at run time', async () => {

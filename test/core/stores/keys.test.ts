@@ -1,12 +1,10 @@
 import {
-  coarse,
   concurrency,
   dailyCap,
   definePlans,
   fixedWindow,
   leakyBucket,
   monthlyCap,
-  packed,
   projectLimits,
   sessionWindow,
   slidingWindow,
@@ -36,8 +34,6 @@ const KEYS: readonly (readonly [string, Policy])[] = [
     `p:counter-60000-2:${PARTITION}`,
     slidingWindowCounter({ name: 'p', ...minute, segments: 2, per }),
   ],
-  [`p:packed-60000:${PARTITION}`, packed(slidingWindow({ name: 'p', ...minute, per }))],
-  ['p:packed-86400000:project=x', coarse(projectLimits({ name: 'p' }))],
   [`p:token-bucket-60000:${PARTITION}`, tokenBucket({ name: 'p', ...minute, burst: 9, per })],
   [`p:leaky-bucket-60000:${PARTITION}`, leakyBucket({ name: 'p', ...minute, burst: 9, per })],
   [`p:fixed-60000:${PARTITION}`, fixedWindow({ name: 'p', ...minute, per })],
@@ -51,10 +47,6 @@ const KEYS: readonly (readonly [string, Policy])[] = [
   [
     'p:sliding-60000:global:0/2',
     slidingWindow({ name: 'p', limit: 1, window: '1m', per: 'global', stripes: 2 }),
-  ],
-  [
-    'p:packed-60000:global:0/2',
-    packed(slidingWindow({ name: 'p', limit: 1, window: '1m', per: 'global', stripes: 2 })),
   ],
   ['p:sliding-60000:tenant=acme', slidingWindow({ name: 'p', ...minute, per: ['tenant'] })],
 ]

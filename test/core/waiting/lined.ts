@@ -2,7 +2,6 @@ import { KIND_NAMES, type Kind } from '../../support/kinds.ts'
 
 /** Ways to count that cannot have a line. */
 export const UNLINED: readonly Kind[] = [
-  'coarse windows',
   'sliding windows',
   'session window',
   'leaky bucket that waits',

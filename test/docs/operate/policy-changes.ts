@@ -1,13 +1,11 @@
 /* Every change of a policy that `docs/operate/upgrade.md` lists, as pairs of the policy before and after. */
 import {
   backpressure,
-  coarse,
   concurrency,
   dailyCap,
   fixedWindow,
   leakyBucket,
   monthlyCap,
-  packed,
   rollout,
   sessionWindow,
   slidingWindow,
@@ -47,8 +45,6 @@ const makersOf = <Name extends string>(makers: Record<Name, Make>): Record<Name,
 const MAKERS = makersOf({
   slidingWindow: sliding,
   slidingWindows: severalWindows,
-  packed: (options) => packed(sliding(options)),
-  coarse: (options) => coarse(sliding(options)),
   slidingWindowCounter: (options) => slidingWindowCounter({ ...minute, ...options } as never),
   tokenBucket: (options) => tokenBucket({ ...minute, ...options } as never),
   leakyBucket: (options) =>
@@ -136,10 +132,6 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
     backpressure: backpressure({ from: 0.8, maxMs: 1 }),
   }),
   '`dailyCap` and `fixedWindow` of a day': both(dailyCap(common), fixedWindow(day)),
-  '`packed` and `coarse`, `maxError`': {
-    ...both(MAKERS.packed(), MAKERS.coarse()),
-    maxError: { before: MAKERS.coarse(), after: () => coarse(sliding(), { maxError: 0.1 }) },
-  },
   'windows of `slidingWindows`, but the longest': {
     ...both(windowsOf({ long: '1h' }), windowsOf({ short: '1m', long: '1h' })),
     another: {
@@ -199,10 +191,6 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
       before: lease(sliding()),
       after: () => lease(sliding(), { duration: '2s' }),
     },
-  },
-  '`packed` or `coarse` added or removed': {
-    ...both(sliding(), MAKERS.packed()),
-    coarse: { before: sliding(), after: () => MAKERS.coarse() },
   },
   'the longest window of `slidingWindows`': both(
     windowsOf({ short: '1m', long: '1h' }),

@@ -1,7 +1,5 @@
 import {
-  coarse,
   fixedWindow,
-  packed,
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
@@ -37,8 +35,6 @@ const ALGORITHMS: Readonly<Record<string, (limit: number) => Policy>> = {
   tokenBucket: (limit) => tokenBucket({ name: 'limit', limit, ...hour }),
   slidingWindowCounter: (limit) => slidingWindowCounter({ name: 'limit', limit, ...hour }),
   slidingWindow: (limit) => slidingWindow({ name: 'limit', limit, ...hour }),
-  packed: (limit) => packed(slidingWindow({ name: 'limit', limit, ...hour })),
-  coarse: (limit) => coarse(slidingWindow({ name: 'limit', limit, ...hour })),
 }
 
 /** The time of a decision in Redis and the memory of a tenant, as tenants and limits grow. */

@@ -3,7 +3,6 @@ import type { FitKind, MarkKind, OperationKind } from '../stores/store.ts'
 import { bucketAlgorithm } from '../algorithms/bucket.ts'
 import { counterAlgorithm } from '../algorithms/counter.ts'
 import { fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
-import { packedLogAlgorithm } from '../algorithms/packed-log.ts'
 import { sessionWindowAlgorithm } from '../algorithms/session-window.ts'
 import { sharedLogAlgorithm } from '../algorithms/shared-log.ts'
 import { slidingLogAlgorithm } from '../algorithms/sliding-log.ts'
@@ -40,7 +39,6 @@ const ALGORITHMS = [
   fixedWindowAlgorithm,
   slidingLogAlgorithm,
   sharedLogAlgorithm,
-  packedLogAlgorithm,
   counterAlgorithm,
   bucketAlgorithm('token-bucket'),
   bucketAlgorithm('leaky-bucket'),

@@ -31,9 +31,7 @@ export function ruleBeside(kind: Kind, policy: unknown): PolicyRule {
   const rules: unknown = typeof policy === 'function' && policy.length === 0 ? policy() : undefined
   const [rule, ...others] = (Array.isArray(rules) ? rules : []) as PolicyRule[]
   if (rule === undefined) return fail('must be a policy, such as slidingWindow({ … })')
-  const [, longest] = rule.params
-  const isLogOfSeveral = rule.algorithm.id === 'packed' && longest !== rule.windowMs
-  if (others.length > 0 || isLogOfSeveral || 'lease' in rule || !kind.canTake(rule)) {
+  if (others.length > 0 || 'lease' in rule || !kind.canTake(rule)) {
     fail(`"${rule.name}" ${refusal}`)
   }
   if (rule.stripes > 1) fail(`"${rule.name}" must have no stripes: ${ofStripes}`)

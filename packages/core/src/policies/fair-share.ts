@@ -48,7 +48,7 @@ export interface FairShareOptions<
 const [MAX_WEIGHT, MAX_GUARANTEE] = [1_000, 8_000_000_000_000]
 
 /** Algorithms of policies with one window that slides. */
-const SLIDING: ReadonlySet<string> = new Set(['sliding', 'counter', 'packed'])
+const SLIDING: ReadonlySet<string> = new Set(['sliding', 'counter'])
 
 const SHARES: Kind = {
   factory: 'fairShare',
@@ -67,7 +67,7 @@ const SHARES: Kind = {
  *
  * Nobody's request is cut in two: who is below its part may begin one that is larger.
  *
- * @param policy A `slidingWindow` or `slidingWindowCounter`, also `packed` or `coarse`, without stripes.
+ * @param policy A `slidingWindow` or `slidingWindowCounter` without stripes.
  * @throws ConfigError When it is another policy, or an option is unknown, missing or out of range.
  * @example
  * fairShare(slidingWindow({ name: 'gpu', limit: 600, window: '1m', per: 'global' }), {

@@ -29,9 +29,6 @@ export function meterOf({ algorithm, params }: PolicyRule): Meter | undefined {
     case 'sliding':
     case 'log':
       return slidingMeter(window)
-    case 'packed':
-      // A coarse log counts some units longer than its window.
-      return third === 0 ? slidingMeter(window) : undefined
     case 'counter':
       return counterMeter(window, window / second)
     case 'token-bucket':

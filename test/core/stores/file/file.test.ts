@@ -1,7 +1,6 @@
 import {
   createLimiter,
   dailyCap,
-  packed,
   slidingWindow,
   tokenBucket,
   type Limiter,
@@ -59,7 +58,7 @@ describe('what is kept', () => {
     const folder = folderOf()
     const policies = [
       slidingWindow({ name: 'minute', limit: 40, window: '1m', per }),
-      packed(slidingWindow({ name: 'hour', limit: 900, window: '1h', per: ['tenant', 'user'] })),
+      slidingWindow({ name: 'hour', limit: 900, window: '1h', per: ['tenant', 'user'] }),
       tokenBucket({ name: 'tokens', limit: 9_000, window: '1h', unit: 'token', per }),
       fairShare(slidingWindow({ name: 'fair', limit: 500, window: '1h', per: 'global' }), {
         between: per,
