@@ -32,7 +32,10 @@ describe('sluice set', () => {
   it('takes dollars, for everyone', async () => {
     const args = ['set', 'budget', 'limit=$20.50', '--yes']
     const { out } = await app.sluice([...args, '--json'])
-    expect(JSON.parse(out)).toMatchObject({ changes: { limit: 20_500_000 }, made: true })
+    expect(JSON.parse(out)).toMatchObject({
+      policies: [{ policy: 'budget', changes: { limit: 20_500_000 } }],
+      made: true,
+    })
     expect((await app.sluice(args)).out).toContain('limit $20.50 -> $20.50')
   })
 

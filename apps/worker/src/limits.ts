@@ -8,6 +8,7 @@ import {
   type Limiter,
   type Policy,
 } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
 import { upstash } from '@sluice/core/upstash'
 import type { RedisSettings } from './env.ts'
 
@@ -100,6 +101,17 @@ export function limiterFor(redis: RedisSettings): Limiter {
     store: upstash({ ...redis }),
     plans: definePlans(PLANS, { defaultPlan: 'starter' }),
     policies,
+    // By which `sluice stop` stops a tenant, and `sluice raise` gives it more.
+    extensions: [
+      runtimeConfiguration({
+        allow: {
+          rpm: ['limit'],
+          tpm: ['limit'],
+          'budget.daily': ['limit'],
+          'budget.monthly': ['limit'],
+        },
+      }),
+    ],
     // Nobody can tell then what was spent, and isolates that count alone would multiply each budget.
     onStoreError: 'deny',
   })

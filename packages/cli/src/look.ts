@@ -16,3 +16,15 @@ export async function look(
   await assertNotRefused(limiter, decision.degraded?.cause)
   return decision
 }
+
+/** Completes a subject, so that all policies count for it. */
+export function fullSubject(
+  limiter: Limiter,
+  subject: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const { rules } = definitionOf(limiter)
+  const dimensions = rules.flatMap(({ per }) => (per === 'global' ? [] : per))
+  const named = Object.fromEntries(dimensions.map((name) => [name, 'sluice-command']))
+  const route = rules.flatMap(({ routes = [] }) => routes)[0]
+  return { ...named, ...(route !== undefined && { route }), ...subject }
+}

@@ -18,6 +18,8 @@ import { replay } from './commands/replay.ts'
 import { reset } from './commands/reset.ts'
 import { set } from './commands/set.ts'
 import { show } from './commands/show.ts'
+import { start } from './commands/start.ts'
+import { stop } from './commands/stop.ts'
 import { token } from './commands/token.ts'
 import { undo } from './commands/undo.ts'
 import { usage } from './commands/usage.ts'
@@ -32,6 +34,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   why,
   set,
   raise,
+  stop,
+  start,
   reset,
   preview,
   apply,

@@ -19,6 +19,7 @@ type FindingCode =
   | 'store_read_only'
   | 'only_shadows'
   | 'unknown_policy'
+  | 'configuration_almost_full'
   | 'route_unprotected'
   | 'matcher_gap'
   | 'secret_on_one_side'

@@ -6,7 +6,7 @@ import {
   type Plans,
   type PolicyRule,
 } from '@sluice/core'
-import { unknownPolicies } from '@sluice/core/configuration'
+import { configurationSize, unknownPolicies } from '@sluice/core/configuration'
 import { adapterCalls } from '../source/adapters.ts'
 import { propertyOf, textsIn } from '../source/literal.ts'
 import { nodes, nodesIn, textIn, type Node, type SourceModule } from '../source/module.ts'
@@ -23,26 +23,40 @@ export async function judgePolicies(limiter: Limiter, source: ProjectSource): Pr
 }
 
 async function judgeSettings(limiter: Limiter): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const size = await unlessAbsent(() => configurationSize(limiter))
+  if (size?.isAlmostFull) {
+    findings.push({
+      code: 'configuration_almost_full',
+      text: `the stored settings are ${Math.floor(size.share * 100)} % full: soon no more tenants can have their own`,
+      remedy:
+        'add partitionRecords() to runtimeConfiguration: a record for each tenant, and any number',
+    })
+  }
   const names = await storedNames(limiter)
-  if (names.length === 0) return []
-  return [
-    {
+  if (names.length > 0) {
+    findings.push({
       code: 'unknown_policy',
       text: `stored settings name policies that the limiter does not have: ${names.join(', ')}`,
       remedy:
         'set them for the policy that has the new name, and remove the old ones: docs/configuration.md#in-redis. If another limiter has these policies, give each a name of its own: runtimeConfiguration({ name })',
-    },
-  ]
+    })
+  }
+  return findings
 }
 
-/** Returns the unknown names. None if the limiter has no settings, or its store does not answer. */
-export async function storedNames(limiter: Limiter): Promise<readonly string[]> {
+/** Returns the names of policies in settings that the limiter does not have. */
+export const storedNames = async (limiter: Limiter): Promise<readonly string[]> =>
+  (await unlessAbsent(() => unknownPolicies(limiter))) ?? []
+
+/** Reads settings. Returns `undefined` if the limiter has none, or its store does not answer. */
+async function unlessAbsent<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await unknownPolicies(limiter)
+    return await read()
   } catch (error) {
-    // Without runtimeConfiguration; what is wrong with the store, decisions have found before.
+    // Without runtimeConfiguration; other checks have found a fault of the store.
     const { name } = error as Error
-    if (name === 'ConfigError' || name === 'StoreError') return []
+    if (name === 'ConfigError' || name === 'StoreError') return undefined
     throw error
   }
 }

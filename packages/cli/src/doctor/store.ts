@@ -1,16 +1,10 @@
 /* What a few decisions that charge nothing tell of a store. */
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  ConfigError,
-  definitionOf,
-  type Decision,
-  type Limiter,
-  type PolicyRule,
-} from '@sluice/core'
+import { ConfigError, type Decision, type Limiter } from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'
 import { durationText } from '@sluice/core/internal/text'
 import { asCommandError } from '../errors.ts'
-import { look } from '../look.ts'
+import { fullSubject, look } from '../look.ts'
 import { pair } from '../wording.ts'
 import type { Finding } from './finding.ts'
 
@@ -32,7 +26,7 @@ const failedBy = (finding: Finding): StoreReport => ({ findings: [finding], isSh
 
 /** Returns what is wrong with the store of a limiter. */
 export async function judgeStore(limiter: Limiter): Promise<StoreReport> {
-  const subject = anySubject(definitionOf(limiter).rules)
+  const subject = fullSubject(limiter, {})
   const tookMs: number[] = []
   const times = new Set<number>()
   let last: Decision | undefined
@@ -93,14 +87,6 @@ export async function judgeStore(limiter: Limiter): Promise<StoreReport> {
     })
   }
   return { findings, isShared: last?.source === 'store' }
-}
-
-/** Returns a subject for which all policies count. */
-function anySubject(rules: readonly PolicyRule[]): Readonly<Record<string, string>> {
-  const dimensions = rules.flatMap(({ per }) => (per === 'global' ? [] : per))
-  const named = Object.fromEntries(dimensions.map((name) => [name, 'sluice-doctor']))
-  const route = rules.flatMap(({ routes = [] }) => routes)[0]
-  return { ...named, ...(route !== undefined && { route }) }
 }
 
 function failed(error: unknown): Finding {

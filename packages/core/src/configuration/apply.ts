@@ -15,6 +15,7 @@ import {
   type PastChange,
 } from './history.ts'
 import type { Change, ConfigurablePolicy, Settings } from './settings.ts'
+import { documentText } from './document-size.ts'
 import { changesBetween, editEntries, entryKey, withoutEnded } from './stored-entries.ts'
 
 /** Settings that a policy, or one of its partitions, shall have. */
@@ -54,7 +55,9 @@ export async function compareConfiguration(
   const edit = await editTo(desired, handleOf(limiter))
   const { version = '', entries } = await readDocument(cache)
   const current = withoutEnded(entries, cache.clock())
-  return { version, changes: changesBetween(current, edit(current)) }
+  const edited = edit(current)
+  documentText(edited)
+  return { version, changes: changesBetween(current, edited) }
 }
 
 /**

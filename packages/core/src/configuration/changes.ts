@@ -5,6 +5,7 @@ import { randomId } from '../internal/random-id.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { encodePartitionAsync, type Subject } from '../subject.ts'
 import { parseDocument } from './document.ts'
+import { documentText } from './document-size.ts'
 import { historyText, parseHistory } from './history.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
 import {
@@ -19,10 +20,6 @@ import { assertUntil } from './temporary.ts'
 
 /** Changes to settings, by policy; `null` removes all settings, temporary ones too. */
 export type ConfigurationChanges = Readonly<Record<string, SettingChanges | null>>
-
-/** The bounds of a document: each isolate loads all of it. */
-const MAX_PARTITIONS = 1_000
-const MAX_CHARACTERS = 500_000
 
 /**
  * Validates all changes before any of them is made.
@@ -129,6 +126,20 @@ export async function makeChanges(
 }
 
 /**
+ * Checks that changes would fit into the document, as `makeChanges` does.
+ *
+ * @throws ConfigError `configuration_full`
+ * @throws StoreError When the store fails.
+ */
+export async function assertFits(
+  cache: ConfigurationCache,
+  changes: readonly Change[],
+): Promise<void> {
+  const { entries } = await readDocument(cache)
+  documentText(changes.reduce(editEntries, withoutEnded(entries, cache.clock())))
+}
+
+/**
  * Edits the document, and adds what differs to its history, in one step. Returns `undefined` if nothing does.
  *
  * @throws ConfigError `configuration_full` When the document would be too large.
@@ -194,12 +205,3 @@ const changedMeanwhile = (): StoreError =>
     'store_conflict',
     'Somebody has changed the configuration since this version: look at it again',
   )
-
-/** @throws ConfigError When the document would be too large. */
-function documentText(entries: readonly unknown[]): string {
-  const text = JSON.stringify(entries)
-  const partitions = entries.filter((entry) => (entry as { subject?: unknown } | null)?.subject)
-  if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
-  const most = `${MAX_PARTITIONS} partitions and ${MAX_CHARACTERS} characters`
-  throw new ConfigError('configuration_full', 'configure', `must not set more than ${most} in all`)
-}

@@ -13,6 +13,7 @@ import {
   type Configuration,
   type Report,
 } from './document.ts'
+import { documentSize, type ConfigurationSize } from './document-size.ts'
 import { mergeSettings, resolveSettings, type ConfigurablePolicies } from './settings.ts'
 
 /** The extension's name. */
@@ -42,6 +43,7 @@ export class ConfigurationCache {
   /** A third field, which no decision reads: what has changed. */
   readonly historyField: RecordField
   readonly report: Report
+  readonly #onAlmostFull: (size: ConfigurationSize) => void
   readonly #loadOnce: (startedAt: number) => Promise<LoadedConfiguration>
   #latest: LoadedConfiguration | undefined
   #isOutdated = false
@@ -54,6 +56,7 @@ export class ConfigurationCache {
     key: string,
     policies: ConfigurablePolicies,
     report: Report,
+    onAlmostFull: (size: ConfigurationSize) => void,
   ) {
     this.records = records
     this.policies = policies
@@ -62,6 +65,7 @@ export class ConfigurationCache {
     this.historyField = { key, field: 'history' }
     this.clock = clock
     this.report = report
+    this.#onAlmostFull = onAlmostFull
     this.#loadOnce = singleFlight(
       (startedAt: number) => this.#load(startedAt),
       () => this.#current,
@@ -79,6 +83,8 @@ export class ConfigurationCache {
     const fields = [this.versionField, this.settingsField]
     const [version, text] = await this.records.read(fields, startedAt)
     const entries = parseDocument(text, this.report)
+    const size = documentSize(entries)
+    if (size.isAlmostFull) this.#onAlmostFull(size)
     return { version, configuration: await parseConfiguration(entries, this.policies, this.report) }
   }
 

@@ -6,10 +6,17 @@ import { assertSubject } from '../limiter/call.ts'
 import { onRoutes, policiesToReset, type ResetOptions } from '../limiter/reset.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 import { encodePartitionAsync, lacksDimension, type Subject } from '../subject.ts'
-import { makeChanges, parseChanges, readDocument, type ConfigurationChanges } from './changes.ts'
+import {
+  assertFits,
+  makeChanges,
+  parseChanges,
+  readDocument,
+  type ConfigurationChanges,
+} from './changes.ts'
 import { CONFIGURATION } from './configuration-cache.ts'
 import { assertAuthor } from './history.ts'
 import { settingKey } from './document.ts'
+import { documentSize, type ConfigurationSize } from './document-size.ts'
 import { removeAll, type Change } from './settings.ts'
 import { isCurrent } from './temporary.ts'
 
@@ -61,8 +68,9 @@ export async function configureAs(
 /**
  * Checks changes as `configure` does, and makes none: to show an operator what would change.
  *
- * @throws ConfigError As `configure` does, but for `configuration_full`.
+ * @throws ConfigError As `configure` does.
  * @throws InputError As `configure` does.
+ * @throws StoreError When the store fails.
  * @example
  * await checkChanges(limiter, { rpm: { limit: 30 } })
  */
@@ -72,7 +80,9 @@ export async function checkChanges(
   ...subject: [subject?: Subject]
 ): Promise<void> {
   if (subject.length > 0) assertSubject(subject[0])
-  await parseChanges(changes, subject[0], handleOf(limiter).cache)
+  const { cache, partitions } = handleOf(limiter)
+  const parsed = await parseChanges(changes, subject[0], cache)
+  if (!partitions || subject[0] === undefined) await assertFits(cache, parsed)
 }
 
 /**
@@ -113,6 +123,17 @@ export async function unknownPolicies(limiter: Limiter): Promise<readonly string
   const named = entries.map((entry) => (entry as { policy?: unknown } | null)?.policy)
   const unknown = named.filter((name) => typeof name === 'string' && !known.has(name))
   return [...new Set(unknown as string[])]
+}
+
+/**
+ * Reads the size of the configuration in the store. The records of `partitionRecords` do not count.
+ *
+ * @throws StoreError When the store fails.
+ * @example
+ * const { share, isAlmostFull } = await configurationSize(limiter)
+ */
+export async function configurationSize(limiter: Limiter): Promise<ConfigurationSize> {
+  return documentSize((await readDocument(handleOf(limiter).cache)).entries)
 }
 
 /** Reads settings, of which temporary ones may have ended. */

@@ -4,6 +4,7 @@ export { applyConfiguration, compareConfiguration, readHistory } from './apply.t
 export { compareUndo, undoConfiguration } from './undo.ts'
 export {
   checkChanges,
+  configurationSize,
   configure,
   configureAs,
   readConfiguration,
@@ -17,6 +18,7 @@ export type { ApplyOptions, ConfigurationDifference, DesiredEntry } from './appl
 export type { Author, EntryChange, HistoryEntry, PastChange } from './history.ts'
 export type { ConfigurationChanges } from './changes.ts'
 export type { ConfigurationEntry } from './document.ts'
+export type { ConfigurationSize } from './document-size.ts'
 export type {
   EntrySettings,
   LastingChanges,

@@ -1,5 +1,6 @@
 import type { Extension } from '../limiter/extensions.ts'
 import type { PolicyRule } from '../policies/policy.ts'
+import type { ConfigurationSize } from './document-size.ts'
 import type { ConnectedRecords } from './connected-records.ts'
 import type { PartitionRecords } from './partition-records.ts'
 import { ConfigError } from '../errors.ts'
@@ -63,9 +64,13 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
         const message = `The configuration "${name}" in the store: ${problem}; it is ignored`
         context.problem({ code: 'invalid_configuration', message })
       }
+      const onAlmostFull = ({ share }: ConfigurationSize): void => {
+        const message = `The configuration "${name}" in the store is ${Math.floor(share * 100)} % full: add partitionRecords(), or soon no more partitions can be set`
+        context.problem({ code: 'configuration_almost_full', message })
+      }
       const policies = configurablePolicies(allowed, context.policies)
       const key = `config:${name}`
-      const cache = new ConfigurationCache(context, key, policies, report)
+      const cache = new ConfigurationCache(context, key, policies, report, onAlmostFull)
       const { records, clock } = context
       const partitions = options.partitions?.connect({ records, clock, key, shared: cache, report })
       const handle: ConfigurationHandle = { cache, partitions }

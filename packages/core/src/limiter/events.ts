@@ -104,6 +104,7 @@ export interface Problem {
     | 'unknown_plan'
     | 'plan_resolver_failed'
     | 'invalid_configuration'
+    | 'configuration_almost_full'
     | 'extension_failed'
     | 'policy_skipped'
     | 'reservation_lost'

@@ -77,6 +77,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   unknown_plan: 'Requests named a plan that does not exist: the default plan applied',
   plan_resolver_failed: 'The plan of a tenant could not be looked up',
   invalid_configuration: 'A setting that was made at run time is invalid: it is ignored',
+  configuration_almost_full:
+    'Soon no more tenants can have settings of their own: add partitionRecords()',
   extension_failed: 'An addition to a limiter failed: it went on without it',
   policy_skipped: 'A limit applies to nobody: requests lack what it counts by',
   reservation_lost: 'A call could not be settled: its estimate counts',

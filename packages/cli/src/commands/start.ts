@@ -1,0 +1,36 @@
+import { AUTHOR_OPTIONS, AUTHOR_USAGE } from '../author.ts'
+import { changeSettings } from '../change-settings.ts'
+import type { Command } from '../command.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { stoppablePolicies, tenantIn } from '../stoppable.ts'
+import { settingsOf } from './show.ts'
+
+export const start: Command = {
+  summary: 'end what sluice stop has done',
+  usage: `Usage: sluice start TENANT [--yes] [options]
+
+Ends the stop of a tenant: its settings of before apply again, or those of the code. Without --yes, it shows what would
+change.
+
+${AUTHOR_USAGE}
+  --yes                 make the change
+${LIMITER_USAGE}`,
+  options: { ...LIMITER_OPTIONS, ...AUTHOR_OPTIONS, yes: { type: 'boolean' } },
+  takesArguments: true,
+
+  async run(values, given, { folder }) {
+    const subject = tenantIn('start', given)
+    const { limiter, file } = await limiterFor(values, folder)
+    const policies = stoppablePolicies(limiter, file)
+    const stopped = (await settingsOf(limiter, subject)).filter(
+      ({ policy, temporary, subject: partition }) =>
+        partition && policies.includes(policy) && temporary?.settings.limit === 0,
+    )
+    if (stopped.length === 0) {
+      const text = `${subject.tenant} is not stopped.`
+      return { text, json: { subject, policies: [], made: false } }
+    }
+    const changes = Object.fromEntries(stopped.map(({ policy }) => [policy, { until: null }]))
+    return changeSettings(values, limiter, changes, subject)
+  },
+}

@@ -1,0 +1,48 @@
+import { AUTHOR_OPTIONS, AUTHOR_USAGE } from '../author.ts'
+import { changeSettings } from '../change-settings.ts'
+import type { Command } from '../command.ts'
+import { textOf } from '../command.ts'
+import { CommandError } from '../errors.ts'
+import { fullSubject, look } from '../look.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { stoppablePolicies, tenantIn } from '../stoppable.ts'
+import { untilOf } from '../until.ts'
+
+export const stop: Command = {
+  summary: 'deny everything of one tenant, until sluice start',
+  usage: `Usage: sluice stop TENANT [--until TIME] [--yes] [options]
+
+Sets each limit that counts by tenant alone to 0, in one step. It needs runtimeConfiguration, which allows the limit of at
+least one such policy. Calls that have begun go on, and are settled. Without --yes, it shows what would change.
+
+  --until TIME          the end: after 24h or 3d, or at 2026-11-28T18:00Z (default: after a year)
+${AUTHOR_USAGE}
+  --yes                 make the change
+${LIMITER_USAGE}`,
+  options: {
+    ...LIMITER_OPTIONS,
+    ...AUTHOR_OPTIONS,
+    until: { type: 'string' },
+    yes: { type: 'boolean' },
+  },
+  takesArguments: true,
+
+  async run(values, given, { folder }) {
+    const subject = tenantIn('stop', given)
+    const until = untilOf(textOf(values, 'until') ?? '365d')
+    const { limiter, file } = await limiterFor(values, folder)
+    const policies = stoppablePolicies(limiter, file)
+    const { policies: states } = await look(limiter, fullSubject(limiter, subject))
+    const shadows = policies.filter(
+      (name) => !states.some((state) => state.name === name && state.enforced),
+    )
+    if (shadows.length === policies.length) {
+      throw new CommandError(
+        `${shadows.join(', ')} would deny nothing, in shadow mode: set mode=enforce for one of them first`,
+      )
+    }
+    // A change with an end: the settings of before apply again, and `sluice apply` leaves it.
+    const changes = Object.fromEntries(policies.map((name) => [name, { limit: 0, until }]))
+    return changeSettings(values, limiter, changes, subject)
+  },
+}

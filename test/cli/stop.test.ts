@@ -1,0 +1,183 @@
+import { configure, runtimeConfiguration } from '@sluice/core/configuration'
+import { createLimiter, listen, slidingWindow, type Problem } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+import { ACME, createOperator, FREE, type Operator } from './operator.ts'
+import { removeProjects } from './project.ts'
+
+const redis = sharedRedisOverHttp()
+afterAll(removeProjects)
+
+const OTHER = { tenant: 'globex', route: 'chat' }
+let prefix: string
+let app: Operator['app']
+let running: Operator['running']
+beforeEach(() => {
+  prefix = freshPrefix()
+  ;({ app, running } = createOperator(redis.local, {
+    prefix,
+    more: 'export const configuration = []',
+  }))
+})
+
+const say = async (...args: string[]): Promise<string> => {
+  const { out, err, exitCode } = await app.sluice(args)
+  expect({ args, err, exitCode }).toEqual({ args, err: '', exitCode: 0 })
+  return out
+}
+
+/** The limits that a new instance of the app decides by. */
+const limitsOf = async (subject = ACME): Promise<unknown[]> => {
+  const fresh = createOperator(redis.local, { prefix }).app
+  const shown = await fresh.sluice([
+    'show',
+    '--tenant',
+    subject.tenant,
+    '--route',
+    'chat',
+    '--json',
+  ])
+  const { policies } = JSON.parse(shown.out) as { policies: { name: string; limit: unknown }[] }
+  return policies.map(({ name, limit }) => `${name} ${String(limit)}`)
+}
+
+/** Fills the configuration with settings of other tenants. */
+async function configureTenants(count: number): Promise<void> {
+  const entries = Array.from({ length: count }, (_, index) => ({
+    policy: 'rpm',
+    subject: { tenant: `t${index}` },
+    settings: { limit: 7 },
+  }))
+  const key = `${prefix}:config:default`
+  const settings = JSON.stringify(entries)
+  await redis.redis.hset(key, { settings, version: 'full' })
+}
+
+describe('sluice stop', () => {
+  it('denies everything of a tenant, and nothing of another, until sluice start', async () => {
+    await say('set', 'rpm', 'limit=5', '--tenant', 'acme', '--yes')
+    expect(await say('stop', 'acme', '--until', '2027-01-01T00:00Z')).toBe(
+      [
+        'rpm (tenant=acme): limit 5 -> 0, until 2027-01-01 00:00Z',
+        'budget (tenant=acme): limit as in the code -> $0.00, until 2027-01-01 00:00Z',
+        'Nothing is changed. Add --yes to change it.',
+      ].join('\n'),
+    )
+    expect((await running.check(ACME, FREE)).allowed).toBe(true)
+    await say('stop', 'acme', '--yes', '--note', 'runaway')
+    expect(await limitsOf()).toEqual(['rpm 0', 'daily 500', 'budget 0', 'all 1000'])
+    expect(await limitsOf(OTHER)).toEqual(['rpm 20', 'daily 500', 'budget 50000000', 'all 1000'])
+    expect(await say('log', '--top', '1')).toContain(': runaway')
+    expect(await say('start', 'acme', '--yes')).toContain('rpm (tenant=acme): limit 0 (until ')
+    expect(await limitsOf()).toEqual(['rpm 5', 'daily 500', 'budget 50000000', 'all 1000'])
+    expect(await say('start', 'acme', '--yes')).toBe('acme is not stopped.')
+  })
+
+  it('outlives sluice apply, and is taken back by undo', async () => {
+    await say('stop', 'acme', '--yes')
+    await say('apply', '--yes')
+    expect(await limitsOf()).toContain('rpm 0')
+    await say('undo', '--yes')
+    expect(await limitsOf()).toContain('rpm 20')
+  })
+
+  it('works when no other partition can be configured, which the preview of a change says', async () => {
+    await configureTenants(1_000)
+    for (const yes of [[], ['--yes']]) {
+      const { err } = await app.sluice(['set', 'rpm', 'limit=5', '--tenant', 'acme', ...yes])
+      expect(err).toContain('must not set more than 1000 partitions')
+    }
+    for (const args of ['stop acme --yes', 'stop t5 --yes', 'start t5 --yes']) {
+      const { exitCode, err } = await app.sluice(args.split(' '))
+      expect({ args, exitCode, err }).toEqual({
+        args,
+        exitCode: 0,
+        err: expect.stringContaining('is 100 % full: add partitionRecords()') as string,
+      })
+    }
+    expect(await limitsOf()).toContain('rpm 0')
+    expect(await limitsOf({ ...ACME, tenant: 't5' })).toContain('rpm 7')
+  })
+
+  it('stops a tenant of the gateway, whose limits are on models, keys and runs, too', async () => {
+    const { url, token } = redis.local
+    const tenant = `acme-${prefix}`
+    app.write(
+      'gateway.ts',
+      `import { limiterFor } from '../../../apps/worker/src/limits.ts'
+export const limiter = limiterFor(${JSON.stringify({ url, token })})`,
+    )
+    const lines = (await say('stop', tenant, '--limits', 'gateway.ts', '--yes')).split('\n')
+    const names = lines.slice(0, -1).map((line) => line.split(' ')[0])
+    expect(names).toEqual(['budget.daily', 'budget.monthly', 'rpm', 'tpm'])
+    const why = ['--limits', 'gateway.ts', '--tenant', tenant, '--subject', 'key=k']
+    expect((await app.sluice(['why', ...why])).out).toMatch(/^Denied by/m)
+    await say('start', tenant, '--limits', 'gateway.ts', '--yes')
+    expect((await app.sluice(['why', ...why])).out).toMatch(/^Allowed/m)
+  })
+
+  it.each([
+    ['stop', 'name one tenant, such as: sluice stop acme'],
+    ['stop acme globex', 'name one tenant'],
+    ['start', 'name one tenant, such as: sluice start acme'],
+    ['stop acme --until yesterday', '--until yesterday must be a duration'],
+  ])('%s is refused', async (args, says) => {
+    const { err, exitCode } = await app.sluice(args.split(' '))
+    expect({ err, exitCode }).toEqual({ err: expect.stringContaining(says) as string, exitCode: 1 })
+  })
+
+  it.each([
+    ["per: ['tenant', 'route']", '', 'no policy counts by tenant alone, on all routes, but rpm'],
+    ["per: ['tenant'], routes: ['chat']", '', 'no policy counts by tenant alone, on all routes'],
+    ["per: ['tenant']", '', 'allow the limit of rpm by runtimeConfiguration in limits.ts'],
+    [
+      "per: ['tenant'], mode: 'shadow'",
+      "runtimeConfiguration({ allow: { rpm: ['limit'] } })",
+      'rpm would deny nothing, in shadow mode',
+    ],
+  ])('is refused where no limit would stop a tenant: %s', async (policy, extension, says) => {
+    app.write(
+      'limits.ts',
+      `
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
+import { upstash } from '@sluice/core/upstash'
+void runtimeConfiguration
+export const limiter = createLimiter({
+  store: upstash({ prefix: '${prefix}', timeoutMs: 30_000 }),
+  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', ${policy} })],
+  extensions: [${extension}],
+})`,
+    )
+    const { err } = await app.sluice(['stop', 'acme', '--limits', 'limits.ts', '--yes'])
+    expect(err).toContain(says)
+  })
+})
+
+describe('a configuration that is almost full', () => {
+  it('is a problem of the app, and a finding of doctor', async () => {
+    await configureTenants(799)
+    expect((await app.sluice(['doctor'])).out).not.toContain('configuration_almost_full')
+    await configureTenants(800)
+    expect((await app.sluice(['doctor'])).out).toContain(
+      'configuration_almost_full: the stored settings are 80 % full',
+    )
+    const problems: Problem[] = []
+    const { url, token } = redis.local
+    const limiter = createLimiter({
+      store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
+      policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] })],
+      extensions: [
+        runtimeConfiguration({ allow: { rpm: ['limit'] } }),
+        listen({ problem: (problem) => void problems.push(problem) }),
+      ],
+    })
+    await limiter.check(ACME)
+    expect(problems.map(({ code }) => code)).toEqual(['configuration_almost_full'])
+    await configure(limiter, { rpm: null }, { tenant: 't5' })
+    await limiter.check(ACME)
+    expect(problems).toHaveLength(1)
+  })
+})
