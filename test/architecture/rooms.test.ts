@@ -20,7 +20,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/otel/src': /^@opentelemetry\/api$/,
   'packages/dashboard/src': /^(react|react-dom\/client|uplot)$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
-  'packages/replay/src': /^(node:.*|csv-parse(\/sync)?|vega|vega-lite)$/,
+  'packages/replay/src': /^(node:.*|csv-parse(\/sync)?)$/,
   'apps/demo': /^(next|react|jose|node:)/,
   'apps/worker': /^$/,
 }

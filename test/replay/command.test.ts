@@ -170,8 +170,8 @@ describe('sluice replay', () => {
       /--reorder-window must be a text/,
     ],
     [
-      [write('log.csv', LOG), '--limits', limits(1), '--html', '/none/report.html'],
-      /--html cannot be written: ENOENT/,
+      [write('log.csv', LOG), '--limits', limits(1), '--denials', '/none/denials.jsonl'],
+      /--denials cannot be written: ENOENT/,
     ],
     [['--unknown'], /Unknown option '--unknown'/],
   ])('says which option is wrong: %j', (args, message) => {

@@ -1,4 +1,4 @@
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Denial } from '@sluice/replay'
 import type { Command, Result, Values } from '../command.ts'
 import { textOf } from '../command.ts'
@@ -29,7 +29,6 @@ Limits
 Log
 ${LOG_USAGE}
 Output
-  --html FILE           write a page with plots, that needs no network
   --denials FILE        write each denial as a line of JSON
 `,
   options: {
@@ -39,7 +38,6 @@ Output
     except: { type: 'string' },
     suggest: { type: 'boolean' },
     env: { type: 'string' },
-    html: { type: 'string' },
     denials: { type: 'string' },
   },
   takesArguments: true,
@@ -69,8 +67,9 @@ async function run(path: string, values: Values, folder: string): Promise<Result
   const sets = [set]
   if (against !== undefined) sets.push(await loadPolicies(folder, against, '--against'))
   const log = await openLog(resolve(folder, path), logOptions)
-  const page = outputOf(values, 'html', folder)
-  const denials = outputOf(values, 'denials', folder)
+  const denialsPath = textOf(values, 'denials')
+  const denials =
+    denialsPath === undefined ? undefined : openOutput('--denials', resolve(folder, denialsPath))
   const progress = createProgress(process.stderr, 'replay')
   const calls = log.calls((share) => progress.update(share))
   const onDenied = denials && ((denial: Denial) => denials.write(denialLine(denial)))
@@ -79,21 +78,10 @@ async function run(path: string, values: Values, folder: string): Promise<Result
   const { facts } = log
   assertReadable(facts, result.log.used.calls)
   const suggestion = values['suggest'] === true ? await findLimits(log, set, except) : undefined
-  if (page) {
-    // Loaded for this option only: drawing needs a large library.
-    const { renderHtml } = await import('@sluice/replay/html')
-    page.write(await renderHtml({ title: basename(path), replay: result, facts, suggestion }))
-    page.close()
-  }
   return {
     text: renderText(result, facts, suggestion),
     json: { ...result, facts, suggestion },
   }
-}
-
-function outputOf(values: Values, option: string, folder: string) {
-  const path = textOf(values, option)
-  return path === undefined ? undefined : openOutput(`--${option}`, resolve(folder, path))
 }
 
 function denialLine({ call, set, decision }: Denial): string {

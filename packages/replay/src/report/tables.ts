@@ -69,19 +69,6 @@ export const tenantsTable = (tenants: readonly TenantReport[]): Table => ({
     ]),
 })
 
-/** The log that was replayed. */
-export const logTable = ({ log }: Replay): Table => ({
-  head: ['', 'all calls'],
-  rows: [
-    ['calls', count(log.used.calls)],
-    ['tenants', count(log.tenants)],
-    ...(log.hasTokens ? [['tokens', count(log.used.tokens)]] : []),
-    ...(log.used.usd > 0 ? [['dollars', dollars(log.used.usd)]] : []),
-    ['first call (UTC)', time(log.from)],
-    ['last call (UTC)', time(log.to)],
-  ],
-})
-
 /** The smallest limits. */
 export const suggestionTable = ({ limits }: Suggestion): Table => ({
   head: ['policy', 'for', 'unit', 'limit today', 'smallest', 'needed by', 'at (UTC)'],
