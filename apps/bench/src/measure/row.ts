@@ -20,10 +20,10 @@ interface Other extends Figure {
 
 /** One measurement of Sluice, and of others at the same job in the same rounds. */
 export interface Row {
-  /** The job. Rows with the same title and another `at` are the points of one line in a plot. */
+  /** The job. Rows with the same title and another `at` are one line of a table. */
   readonly title: string
   readonly unit: Unit
-  /** Where on the horizontal axis of a plot this row belongs: `{ tenants: 10_000 }`. */
+  /** The column of the table that this row belongs in: `{ tenants: 10_000 }`. */
   readonly at?: Readonly<Partial<Record<Axis, number>>>
   readonly ours: Figure
   /** By name, in the order of the table. */
@@ -32,9 +32,9 @@ export interface Row {
   readonly bar?: number
 }
 
-/** A quantity that a plot has on its horizontal axis. */
+/** A quantity that grows from one column to the next. */
 export type Axis = 'tenants' | 'limit' | 'waiting'
 
-/** Returns the axis of a place on one. */
+/** Returns the axis of a column. */
 export const axisOf = (at: Row['at']): Axis | undefined =>
   Object.keys(at ?? {})[0] as Axis | undefined
