@@ -62,6 +62,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   const reserving = reservations?.create(store, book, serving)
 
   return noteWrapper<LeasedStore>({
+    timeoutMs: store.timeoutMs,
     accept(policies) {
       store.accept?.(policies)
       assertOneIsLeased(policies)

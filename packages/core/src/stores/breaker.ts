@@ -60,6 +60,7 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
   const unsent = new Set<string | undefined>()
 
   return noteWrapper<Store>({
+    timeoutMs: store.timeoutMs,
     accept: store.accept,
     async check(request) {
       const { entries, mark, startedAt } = request

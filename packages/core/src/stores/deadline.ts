@@ -16,7 +16,7 @@ export async function withDeadline<T>(
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
   // If the clock was set back, the wait must not become longer.
-  const leftMs = Math.min(timeoutMs, timeoutMs - (systemClock() - startedAt))
+  const leftMs = timeoutMs - Math.max(0, systemClock() - startedAt)
   try {
     // The race bounds the wait even where a custom `fetch` ignores its signal.
     return await new Promise<T>((resolve, reject) => {

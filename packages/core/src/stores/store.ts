@@ -195,6 +195,8 @@ export interface StoreProblem {
  * @example See `docs/extending.md`, which builds one.
  */
 export interface Store {
+  /** The time limit of one call, in milliseconds, if it has one. */
+  readonly timeoutMs?: number | undefined
   /**
    * Called by `createLimiter`.
    *

@@ -1,13 +1,6 @@
-/*
- * The list of stores, of which each keeps a record: a process that has another list finds out before its first decision,
- * instead of counting a tenant anew.
- */
+/* The list of stores, of which each keeps a record, and what else a store says about its place among them. */
 import type { LuaOperationKind } from '../../lua/twins.ts'
-import type { Operation, RecordValues, Store } from '../store.ts'
-import { systemClock } from '../../clock.ts'
-import { StoreError } from '../../errors.ts'
-import { runInBackground } from '../../internal/background.ts'
-import { sharesPromises } from '../../internal/runtime.ts'
+import type { Operation, RecordValues } from '../store.ts'
 import { isFence, TYPE_OF, withMarkers } from './fence.ts'
 
 /** The time for which new processes of the list before may still start, in milliseconds: a day. */
@@ -32,6 +25,19 @@ interface Claim extends Lists {
 
 /** The store has this list; or has none; or another; or this one, to which tenants move from that which follows. */
 type Standing = 'same' | 'none' | `other ${string}` | `moving ${string}`
+
+/** Returns the operation that compares a store's list with this process', and writes it where it may. */
+export const compareLists = (
+  lists: Lists,
+  mayBegin: boolean,
+  now: number,
+  startedAt: number,
+): Operation<Standing, Claim> => ({
+  kind: JOIN,
+  keys: [`shards:${lists.shardBy}`],
+  data: { ...lists, mayBegin, now },
+  startedAt,
+})
 
 /** A record has the list, the one before if its tenants may not have moved yet, and the time at which they began to. */
 const JOIN: LuaOperationKind<Standing, Claim> = {
@@ -75,103 +81,6 @@ return 'other ' .. theirs
         ? { result: reply as Standing }
         : undefined,
   },
-}
-
-/** A store, and whether it is known to have this process' list. */
-interface Member {
-  readonly name: string
-  readonly store: Store
-  hasJoined?: boolean
-  /** The question of one request, for which others wait. */
-  joining?: { readonly startedAt: number; readonly answer: Promise<void> } | undefined
-}
-
-/**
- * Returns a function that makes sure that a store has this process' list. It asks once; if the store has none, it asks
- * the others first.
- *
- * @throws StoreError `store_moved` When one has another list.
- */
-export function joining(
-  lists: Lists,
-  members: readonly Member[],
-): (member: Member, startedAt: number) => Promise<void> {
-  const isEnded = lists.before === ENDED
-  const own = lists.before === '' || isEnded ? lists.list : `${lists.list}, from ${lists.before}`
-
-  /** Returns true if a store has this list, and false if it has none. */
-  async function ask(
-    { name, store }: Member,
-    startedAt: number,
-    mayBegin: boolean,
-  ): Promise<boolean> {
-    const standing = await store.run<Standing>({
-      kind: JOIN,
-      keys: [`shards:${lists.shardBy}`],
-      data: { ...lists, mayBegin, now: systemClock() },
-      startedAt,
-    } satisfies Operation<Standing, Claim>)
-    if (standing === 'same' || standing === 'none') return standing === 'same'
-    const [what, ...words] = standing.split(' ')
-    const theirs = words.join(' ')
-    const message =
-      what === 'other'
-        ? `The databases in use are ${theirs}; this process has ${own}. Give it that list, or name it in from of sharded, to move tenants`
-        : `Tenants move here from the databases ${theirs}; this process has ${own}. Name these in from of sharded; once all have moved, set from: 'ended'`
-    throw Object.assign(new StoreError('store_moved', message), { place: name })
-  }
-
-  /** Asks the other stores. The first that has this list is enough: another may hang. */
-  function askOthers(member: Member, startedAt: number): Promise<void> {
-    const others = members.filter((other) => other !== member)
-    let failure: StoreError | undefined
-    let left = others.length
-    return new Promise((resolve, reject) => {
-      const settle = (): void => {
-        if (left > 0) return
-        // If this list says what was before, that is where tenants come from, and each is asked then.
-        if (failure === undefined || lists.before !== '') resolve()
-        else reject(failure)
-      }
-      settle()
-      for (const other of others) {
-        ask(other, startedAt, false).then(
-          (hasList) => {
-            left -= 1
-            if (hasList) resolve()
-            else settle()
-          },
-          (error: StoreError) => {
-            left -= 1
-            failure ??= error
-            if (error.code === 'store_moved') reject(error)
-            else settle()
-          },
-        )
-      }
-    })
-  }
-
-  async function load(member: Member, startedAt: number): Promise<void> {
-    if (await ask(member, startedAt, false)) {
-      // Stores that count no longer are to know of the end, too.
-      if (isEnded) runInBackground(askOthers(member, startedAt))
-    } else {
-      await askOthers(member, startedAt)
-      await ask(member, startedAt, true)
-    }
-    member.hasJoined = true
-  }
-
-  return async (member, startedAt) => {
-    if (member.hasJoined) return
-    const asked = member.joining
-    // Who waits for a younger request may wait beyond its own deadline.
-    if (asked && asked.startedAt <= startedAt && sharesPromises()) return asked.answer
-    const answer = load(member, startedAt).finally(() => (member.joining = undefined))
-    member.joining = { startedAt, answer }
-    await answer
-  }
 }
 
 /** Returns the operation that tells whether one of these keys has moved to another store. */

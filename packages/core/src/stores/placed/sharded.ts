@@ -1,15 +1,16 @@
 /* The function `sharded`: a store of several stores, each of which has its own tenants. */
 import type { Store } from '../store.ts'
 import { systemClock } from '../../clock.ts'
-import { ConfigError, StoreError, type StoreErrorCode } from '../../errors.ts'
+import { ConfigError } from '../../errors.ts'
 import { RecentItems } from '../../internal/recent-items.ts'
 import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
 import { noteWrapper } from '../../internal/wrappers.ts'
 import { assertStore } from '../store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from './placed-store.ts'
 import { placesBy } from './places-by.ts'
-import { isWrite } from './fence.ts'
-import { ENDED, hasMoved, joining } from './shard-record.ts'
+import { joining } from './joining.ts'
+import { named } from './named-store.ts'
+import { ENDED } from './shard-record.ts'
 import { nameFor, shardList, textOf, type ShardList } from './shards.ts'
 
 export type { PlacedStore, PlaceLeases } from './placed-store.ts'
@@ -147,61 +148,6 @@ function joined(store: Store, join: (startedAt: number) => Promise<void>): Store
     async reset(keys) {
       await join(systemClock())
       await store.reset(keys)
-    },
-  }
-}
-
-/** Returns a store whose replies and errors name it. */
-function named(name: string, store: Store): Store {
-  const errorOf = (code: StoreErrorCode, text: string, status?: number): StoreError =>
-    Object.assign(new StoreError(code, `${name}: ${text}`, status), { place: name })
-  const hasGone = (): StoreError =>
-    errorOf(
-      'store_moved',
-      'the tenant has moved to another database; start this process with the list of databases that has it',
-    )
-  const isMoved = (keys: readonly string[], startedAt: number): Promise<boolean> =>
-    store.run(hasMoved(keys, startedAt))
-
-  /** Throws the error of a call about these keys. */
-  async function fail(error: unknown, keys: readonly string[], startedAt: number): Promise<never> {
-    if (!(error instanceof StoreError)) throw error
-    const { code, message, status } = error
-    // A fence is of another type than what it replaces.
-    const mayBeMoved = code === 'store_refused' && /WRONGTYPE|ERR/.test(message)
-    if (mayBeMoved && (await isMoved(keys, startedAt).catch(() => false))) throw hasGone()
-    throw errorOf(code, message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, ''), status)
-  }
-
-  return {
-    async check(request) {
-      try {
-        return { ...(await store.check(request)), place: name }
-      } catch (error) {
-        const { entries, startedAt } = request
-        const keys = entries.map(({ key }) => key)
-        return fail(error, keys, startedAt)
-      }
-    },
-    async run(operation) {
-      const { kind, keys, startedAt } = operation
-      try {
-        // What is written where a record was would be lost.
-        if (!isWrite(kind) || !(await isMoved(keys, startedAt))) return await store.run(operation)
-      } catch (error) {
-        await fail(error, keys, startedAt)
-      }
-      throw hasGone()
-    },
-    async reset(keys) {
-      const startedAt = systemClock()
-      try {
-        // Without its fence, a key would be counted in two stores.
-        if (!(await isMoved(keys, startedAt))) return await store.reset(keys)
-      } catch (error) {
-        await fail(error, keys, startedAt)
-      }
-      throw hasGone()
     },
   }
 }

@@ -80,6 +80,7 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
   }
 
   return notePassingWrapper<Store>({
+    timeoutMs: store.timeoutMs,
     accept: store.accept,
     placeOf: store.placeOf,
     check(request) {

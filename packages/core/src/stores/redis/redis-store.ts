@@ -104,6 +104,8 @@ export function redisStore(
   }
 
   return {
+    timeoutMs,
+
     async check(request) {
       const source = (): string => decidingScript(request)
       const call = checkCall(request, keyStart)
@@ -145,8 +147,7 @@ async function loadScript(name: string, source: () => string): Promise<Script> {
   const text = minify(source())
   const script = { locking: await scriptText(LOCKING_LINE + text), plain: await scriptText(text) }
   scripts.set(name, script)
-  const [oldest = name] = scripts.keys()
-  if (scripts.size > MAX_SCRIPTS) scripts.delete(oldest)
+  for (const oldest of scripts.keys()) if (scripts.size > MAX_SCRIPTS) scripts.delete(oldest)
   return script
 }
 
