@@ -129,6 +129,13 @@ export const MEASURED: Record<string, () => Promise<Metered>> = {
     await spend(60)
     return check(false)
   },
+  'one policy, denied, a cost of 800': async () => {
+    const { check, spend } = await warm([
+      slidingWindow({ name: 'rpm', limit: 1_000, window: '1m', per: ['tenant'] }),
+    ])
+    await spend(1_000, 10)
+    return check(false, 800)
+  },
   'four policies, allowed, 30 a minute at random': async () =>
     (await warm(four)).average(1_500, waits(2_000)),
   'four policies, denied': async () => {

@@ -57,14 +57,12 @@ if ARGV[7] ~= '-' then
     if not (limit >= 0 and limit <= 100000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 100000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local cutoff, rows = now - 60000, redis.call('ZRANGE', key, 0, 16, 'WITHSCORES')
-    -- The score of the member # is minus the total.
     local total, oldest = 0, tonumber(rows[4])
     if rows[1] then
       total = -rows[2]
       if rows[1] ~= '#' or total < 1 or total % 1 ~= 0 then error('the key holds something else') end
     end
     local used, expired, freed, first, freed_at = total, 0, 0
-    -- Subtracts expired members. If the cost does not fit, finds when it will.
     local row, rank, full = 3, 17, 34
     while true do
       local at = tonumber(rows[row + 1])
@@ -87,6 +85,9 @@ if ARGV[7] ~= '-' then
       elseif #rows < full then
         break
       else
+        freed_at = first and total - used + freed < rank and
+          redis.call('ZRANGE', key, total + cost - limit, cost - limit - 1, 'WITHSCORES')[2]
+        if freed_at then break end
         rows = redis.call('ZRANGE', key, rank, rank + 511, 'WITHSCORES')
         row, rank, full = 1, rank + 512, 1024
       end
@@ -117,7 +118,6 @@ if go then
   if charge_2 then
     local key, cost = key_2, charge_2
     if prune_2 then redis.call('ZREMRANGEBYSCORE', key, 0, now - 60000) end
-    -- A call that is repeated on its way adds no member: it must not count twice.
     if redis.call('ZADD', key, -(total_2 + cost), '#', now, cost == 1 and id or string.format('%s:%.0f', id, cost)) == 0 then
       redis.call('ZADD', key, -total_2, '#')
     end

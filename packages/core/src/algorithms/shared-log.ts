@@ -223,7 +223,7 @@ end
 
 /**
  * Subtracts sums to find the units in the window, and, for a cost that does not fit, reads on to the member
- * whose expiry makes room.
+ * whose expiry makes room. If each member has one unit, it is the one that as many follow as may stay.
  */
 const luaCountUsed = (window: number): string => `local used = 0
 reset = ${window}
@@ -236,6 +236,14 @@ if rows[2 * low] then
     local excess = used + cost - limit
     while ${luaWrapSum('sum - before')} < excess do
       low = low + 1
+      if not rows[2 * low] and units == '1' then
+        local last = cost - limit - 1
+        local one = redis.call('ZRANGE', key, last, last, 'WITHSCORES')
+        sum, units = ${luaParse("one[1] or ''")}
+        at = one[2]
+        if sum and ${luaWrapSum('sum - before')} >= excess and ${luaWrapSum('sum - units - before')} < excess then break end
+        units = nil
+      end
       if not rows[2 * low] then
         rows, low = redis.call('ZRANGE', key, from, '+inf', 'BYSCORE', 'LIMIT', after, ${CHUNK}, 'WITHSCORES'), 1
         after = after + ${CHUNK}

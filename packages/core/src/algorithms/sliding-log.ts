@@ -56,7 +56,7 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
       input,
       used,
       first ? first.at - cutoff : window,
-      () => freedAt(members, index, used + cost - limit) - cutoff,
+      () => freedAt(members, index, used, used + cost - limit) - cutoff,
     )
   },
 
@@ -68,19 +68,19 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
     return { ...withExpiry(log, now, window), position: now }
   },
 
+  // First, expired members are subtracted, and the member is found whose expiry makes room. If each has one unit, it is
+  // the same counted from both ends. If not, the one from the start is behind the one from the end, so the range is empty.
   // Only when expired members are removed is the expiry of the key moved: to three windows on, which is
   // always at least a window after the newest member.
   lua: ([window = 0]) => ({
     keeps: ['total', 'prune', 'expire'],
     check: `local cutoff, rows = now - ${window}, redis.call('ZRANGE', key, 0, ${PRUNE_AT}, 'WITHSCORES')
--- The score of the member # is minus the total.
 local total, oldest = 0, tonumber(rows[4])
 if rows[1] then
   total = -rows[2]
   if ${NO_TOTAL} then ${FOREIGN} end
 end
 local used, expired, freed, first, freed_at = total, 0, 0
--- Subtracts expired members. If the cost does not fit, finds when it will.
 local row, rank, full = 3, ${PRUNE_AT + 1}, ${2 * (PRUNE_AT + 1)}
 while true do
   local at = tonumber(rows[row + 1])
@@ -103,14 +103,17 @@ while true do
   elseif #rows < full then
     break
   else
+    freed_at = first and total - used + freed < rank and
+      redis.call('ZRANGE', key, total + cost - limit, cost - limit - 1, 'WITHSCORES')[2]
+    if freed_at then break end
     rows = redis.call('ZRANGE', key, rank, rank + ${CHUNK - 1}, 'WITHSCORES')
     row, rank, full = 1, rank + ${CHUNK}, ${2 * CHUNK}
   end
 end${fitWindow('(first or now) - cutoff', '(freed_at or now) - cutoff')}
 $prune = expired >= ${PRUNE_AT} or oldest and oldest <= now - ${2 * window}
 $total, $expire = $prune and used or total, $prune or not oldest or skewed`,
+    // A call that is repeated on its way adds no member: it must not count twice.
     add: `if $prune then redis.call('ZREMRANGEBYSCORE', key, 0, now - ${window}) end
--- A call that is repeated on its way adds no member: it must not count twice.
 if redis.call('ZADD', key, -($total + cost), '#', now, ${memberOf('cost')}) == 0 then
   redis.call('ZADD', key, -$total, '#')
 end
@@ -217,13 +220,15 @@ function withExpiry(state: LogState, now: number, window: number) {
   return { state, expiresAt: (state.members.at(-1)?.at ?? now) + 2 * window }
 }
 
-/** Returns the time (epoch ms) of the member whose expiry frees the last of `excess` units. */
-function freedAt(members: readonly Member[], index: number, excess: number): number {
-  let freed = 0
-  for (let next = index; next < members.length; next += 1) {
+/** Returns the time (epoch ms) of the member whose expiry frees the last of `excess` units. `used` count from `index` on. */
+function freedAt(members: readonly Member[], index: number, used: number, excess: number): number {
+  // If each has one unit, those before it need not be added up.
+  let freed = used === members.length - index ? excess - 1 : 0
+  let next = index + freed
+  for (;;) {
     const { at, cost } = members[next] as Member
     freed += cost
     if (freed >= excess) return at
+    next += 1
   }
-  return members.at(-1)?.at ?? 0
 }
