@@ -135,8 +135,14 @@ describe('limits as code', () => {
       /^rpm \(everyone\): limit as in the code -> 30, from \d{4}-\S+ \S+ on: until then a change until a time applies$/m,
     )
     expect(await limits()).toMatchObject({ rpm: 120 })
-    expect(await sluice('log')).toMatch(
-      /rpm \(everyone\): until a time nothing -> limit 120 until \d{4}-/,
+    expect(await sluice('log')).toMatch(/^ {2}rpm \(everyone\): limit 120 until \d{4}-\S+ \S+$/m)
+    await sluice('raise rpm 90 --until 24h --yes')
+    expect(await sluice('log --top 1')).toMatch(
+      /^ {2}rpm \(everyone\): limit 120 until \S+ \S+ -> limit 90 until \S+ \S+$/m,
+    )
+    await sluice('set rpm until=null --yes')
+    expect(await sluice('log --top 1')).toMatch(
+      /^ {2}rpm \(everyone\): limit 90 until \S+ \S+ is ended$/m,
     )
   })
 

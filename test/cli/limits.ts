@@ -25,11 +25,24 @@ export const instanceOf = (
     ],
   })
 
+/** The ways from a file of limits to its Redis: a statement that makes `store`. */
+const STORES = {
+  REST: (options: string) => `import { upstash } from '@sluice/core/upstash'
+const store = upstash(${options})`,
+  TCP: (options: string) => `import { redis } from '@sluice/core/redis'
+import { Redis } from 'ioredis'
+const client = new Redis(process.env.REDIS_URL, { maxRetriesPerRequest: 0, retryStrategy: () => null })
+client.on('error', () => {})
+const store = redis({ client, ...${options} })`,
+}
+
+export type Way = keyof typeof STORES
+
 /** Limits of every kind that the command shows, under keys of their own. */
-export const limitsFile = (prefix: string): string => `
+export const limitsFile = (prefix: string, way: Way = 'REST'): string => `
 import { createLimiter, dailyCap, definePlans, monthlyCap, slidingWindow } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
-import { upstash } from '@sluice/core/upstash'
+${STORES[way](`{ prefix: '${prefix}', timeoutMs: 30_000 }`)}
 import { recordUsage } from '@sluice/usage'
 import { recordDenials } from '@sluice/usage/denials'
 import { BUDGET } from './budget'
@@ -39,7 +52,7 @@ enum Plan {
 }
 
 export const limiter = createLimiter({
-  store: upstash({ prefix: '${prefix}', timeoutMs: 30_000 }),
+  store,
   plans: definePlans(
     { starter: { rpm: 20 }, growth: { rpm: 60 } },
     { defaultPlan: Plan.Starter },

@@ -64,6 +64,16 @@ describe('sluice set', () => {
     expect(await limitOf()).toBe(5)
   })
 
+  it('ends with the window of a cap, and names a policy that has none', async () => {
+    const args = ['budget', 'limit=$5', '--until', 'window', '--yes']
+    expect((await app.sluice(['set', ...args])).out).toMatch(/, until \d{4}-\d\d-01 00:00Z\n/)
+    const refused = await app.sluice(['raise', 'rpm', '120', '--until', 'window'])
+    expect(refused).toMatchObject({
+      err: expect.stringContaining('the window of rpm ends at no one time') as string,
+      exitCode: 1,
+    })
+  })
+
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     ['rpm', 'name a policy and a setting'],
     ['nope limit=5', 'src/limits.ts has no policy "nope", but rpm, daily, budget, all'],

@@ -44,6 +44,24 @@ describe('names that anybody may send', () => {
 })
 
 describe('without its store', () => {
+  it.each([[[]], [['--json']]])('show fails, also without settings to read: %j', async (json) => {
+    app.write('.env.local', envOf({ url: 'http://127.0.0.1:1', token: 'secret-token' }))
+    app.write(
+      'limits.ts',
+      `
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+export const limiter = createLimiter({
+  store: upstash(),
+  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] })],
+})`,
+    )
+    const args = ['show', '--tenant', 'acme', '--limits', 'limits.ts', ...json]
+    const { out, exitCode } = await app.sluice(args)
+    expect(out).toContain('store_unreachable')
+    expect(exitCode).toBe(1)
+  })
+
   it.each([
     ['http://user:pw@127.0.0.1:9', 'without a user or password'],
     ['redis://127.0.0.1:9', 'must be an http(s) URL'],

@@ -1,7 +1,7 @@
 /* The project of an operator, and an instance of its app that runs elsewhere. */
 import type { Limiter } from '@sluice/core'
 import { freshPrefix } from '../support/stores.ts'
-import { BUDGET_FILE, instanceOf, limitsFile } from './limits.ts'
+import { BUDGET_FILE, instanceOf, limitsFile, type Way } from './limits.ts'
 import { envOf, project, type Project } from './project.ts'
 import type { Ran } from './run-here.ts'
 
@@ -15,21 +15,33 @@ export interface Operator {
   readonly limitOf: (subject?: typeof ACME) => Promise<number | 'unlimited' | undefined>
 }
 
+interface OperatorOptions {
+  readonly prefix?: string
+  readonly more?: string
+  readonly way?: Way
+  readonly redisUrl?: string
+}
+
+/** Returns the variables of a file of limits. */
+export const variablesOf = (local: { url: string; token: string }, redisUrl: string): string =>
+  `${envOf(local)}REDIS_URL=${redisUrl}\n`
+
 /**
  * Creates a project with counts of its own.
  *
  * @param options.more What else its file of limits has.
+ * @param options.way The way of its commands to the Redis.
  */
 export function createOperator(
   local: { url: string; token: string },
-  { prefix = freshPrefix(), more = '' } = {},
+  { prefix = freshPrefix(), more = '', way = 'REST', redisUrl = '' }: OperatorOptions = {},
 ): Operator {
   const instance = (): Limiter => instanceOf(local, prefix)
   return {
     app: project({
-      'src/limits.ts': limitsFile(prefix) + more,
+      'src/limits.ts': limitsFile(prefix, way) + more,
       'src/budget.ts': BUDGET_FILE,
-      '.env.local': envOf(local),
+      '.env.local': variablesOf(local, redisUrl),
     }),
     running: instance(),
     limitOf: async (subject = ACME) => (await instance().peek(subject, FREE)).policies[0]?.limit,

@@ -28,12 +28,10 @@ export function changeLines(
   return [...names].flatMap((name) => {
     const [old, current] = [from?.[name], to?.[name]]
     if (JSON.stringify(old) === JSON.stringify(current)) return []
-    const texts = [old, current].map((value) =>
-      name === 'temporary' ? temporaryText(unit, value) : valueText(unit, name, value),
-    )
-    const what = name === 'temporary' ? 'until a time' : name
-    const later = name === 'temporary' ? '' : laterText(name, to?.['temporary'])
-    return [`${policy} (${subjectText(subject)}): ${what} ${texts[0]} -> ${texts[1]}${later}`]
+    const where = `${policy} (${subjectText(subject)}): `
+    if (name === 'temporary') return [where + temporaryText(unit, old, current)]
+    const texts = [old, current].map((value) => valueText(unit, name, value))
+    return [`${where}${name} ${texts.join(' -> ')}${laterText(name, to?.['temporary'])}`]
   })
 }
 
@@ -44,8 +42,15 @@ function laterText(name: string, temporary: unknown): string {
   return `, from ${timeText(new Date(until))} on: until then a change until a time applies`
 }
 
-function temporaryText(unit: string, stored: unknown): string {
-  if (typeof stored !== 'object' || stored === null) return 'nothing'
+function temporaryText(unit: string, from: unknown, to: unknown): string {
+  const [old, current] = [from, to].map((stored) => passingText(unit, stored))
+  if (old === '') return String(current)
+  return current === '' ? `${old} is ended` : `${old} -> ${current}`
+}
+
+/** Returns the text of settings until a time. Empty if there are none. */
+function passingText(unit: string, stored: unknown): string {
+  if (typeof stored !== 'object' || stored === null) return ''
   const { until, ...settings } = stored as Settings & { readonly until?: string }
   const texts = Object.entries(settings).map(
     ([name, value]) => `${name} ${valueText(unit, name, value)}`,

@@ -1,3 +1,4 @@
+import type { PolicyRule } from '@sluice/core'
 import { CommandError } from './errors.ts'
 import { option } from './wording.ts'
 
@@ -25,6 +26,28 @@ export function untilOf(text: string): Date {
   throw new CommandError(
     `${option('until')} ${text} must be a duration, such as 24h or 3d, or a time with a zone, such as 2026-11-28T18:00Z`,
   )
+}
+
+/** The fixed window of a calendar month has no length. */
+const CALENDAR_MONTH = 0
+
+/**
+ * Returns the end of a change of one policy: `window` is the end of the window that runs now, as of a cap.
+ *
+ * @throws CommandError When the policy has no window that ends for all units at once.
+ */
+export function untilOfPolicy(text: string, { name, algorithm, params }: PolicyRule): Date {
+  if (text !== 'window') return untilOf(text)
+  if (algorithm.id !== 'fixed') {
+    throw new CommandError(
+      `${option('until')} window: the window of ${name} ends at no one time, because each unit returns by itself. Name a time or a duration; caps and fixed windows have an end`,
+    )
+  }
+  const [windowMs = CALENDAR_MONTH] = params
+  const now = new Date()
+  return windowMs === CALENDAR_MONTH
+    ? new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1))
+    : new Date((Math.floor(now.getTime() / windowMs) + 1) * windowMs)
 }
 
 /** `Date` takes the 30th of February for the 2nd of March. */

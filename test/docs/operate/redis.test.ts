@@ -1,9 +1,9 @@
 import { reservation, reserve } from '@sluice/core/reservations'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { ACME, createOperator, FREE, type Operator } from '../../cli/operator.ts'
+import { ACME, createOperator, FREE, variablesOf, type Operator } from '../../cli/operator.ts'
 import { instanceOf } from '../../cli/limits.ts'
-import { envOf, removeProjects } from '../../cli/project.ts'
+import { removeProjects } from '../../cli/project.ts'
 import { freePort } from '../../e2e/support/ports.ts'
 import { failOver, startDatabase, startFromCopy, type Database } from './databases.ts'
 import { readPage, runsPage } from './run-page.ts'
@@ -17,61 +17,71 @@ const start = async (database: Promise<Database>): Promise<Database> => {
   started.push(await database)
   return database
 }
-let operator: Operator
-let database: Database
-beforeAll(async () => {
-  database = await start(startDatabase())
-  operator = createOperator(database.local, { prefix: PREFIX, more: SETTINGS })
-})
 afterAll(async () => {
   removeProjects()
   for (const one of started) await one.stop()
 })
 
-/** Lets the app and its operator go on with another database. */
-function moveTo(next: Database): void {
-  database = next
-  operator.app.write('.env.local', envOf(next.local))
-}
-
-const charge = (dollars: number, requests = 3) =>
-  instanceOf(database.local, PREFIX).check(ACME, {
-    cost: { request: requests, usd: dollars * 1_000_000 },
+describe.each(['REST', 'TCP'] as const)('over %s', (way) => {
+  let operator: Operator
+  let database: Database
+  beforeAll(async () => {
+    database = await start(startDatabase())
+    operator = createOperator(database.local, {
+      prefix: PREFIX,
+      more: SETTINGS,
+      way,
+      redisUrl: database.redisUrl,
+    })
   })
+  /** Lets the app and its operator go on with another database. */
+  function moveTo(next: Database): void {
+    database = next
+    operator.app.write('.env.local', variablesOf(next.local, next.redisUrl))
+  }
 
-runsPage(
-  page,
-  {
-    async 'Redis is down or slow'() {
-      const url = `http://127.0.0.1:${await freePort()}`
-      operator.app.write('.env.local', envOf({ url, token: database.local.token }))
+  const charge = (dollars: number, requests = 3) =>
+    instanceOf(database.local, PREFIX).check(ACME, {
+      cost: { request: requests, usd: dollars * 1_000_000 },
+    })
+
+  runsPage(
+    page,
+    {
+      async 'Redis is down or slow'() {
+        const url = `http://127.0.0.1:${await freePort()}`
+        operator.app.write(
+          '.env.local',
+          variablesOf({ url, token: database.local.token }, url.replace('http', 'redis')),
+        )
+      },
+      async 'Redis is full'() {
+        moveTo(database)
+        await database.send('CONFIG', 'SET', 'maxmemory', '1')
+      },
+      'Redis deletes keys': () => database.send('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'),
+      async 'Redis has failed over'() {
+        await charge(1.25)
+        const replica = await start(startDatabase())
+        await failOver(database, replica)
+        await charge(20)
+        moveTo(replica)
+      },
+      async 'Back up'() {
+        await database.send('CONFIG', 'SET', 'min-replicas-to-write', '0')
+        // What the restored copy shows is charged now, so that its minute is not over.
+        await database.send('FLUSHALL')
+        await charge(1.25)
+      },
+      async 'Restore an old copy'() {
+        await charge(20)
+        moveTo(await start(startFromCopy(join(operator.app.folder, 'backup.rdb'))))
+      },
+      Verify: async () => {},
     },
-    async 'Redis is full'() {
-      moveTo(database)
-      await database.send('CONFIG', 'SET', 'maxmemory', '1')
-    },
-    'Redis deletes keys': () => database.send('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'),
-    async 'Redis has failed over'() {
-      await charge(1.25)
-      const replica = await start(startDatabase())
-      await failOver(database, replica)
-      await charge(20)
-      moveTo(replica)
-    },
-    async 'Back up'() {
-      await database.send('CONFIG', 'SET', 'min-replicas-to-write', '0')
-      // What the restored copy shows is charged now, so that its minute is not over.
-      await database.send('FLUSHALL')
-      await charge(1.25)
-    },
-    async 'Restore an old copy'() {
-      await charge(20)
-      moveTo(await start(startFromCopy(join(operator.app.folder, 'backup.rdb'))))
-    },
-    Verify: async () => {},
-  },
-  () => ({ app: operator.app, redisUrl: database.redisUrl }),
-)
+    () => ({ app: operator.app, redisUrl: database.redisUrl }),
+  )
+})
 
 describe.each([
   ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], 'OOM'],

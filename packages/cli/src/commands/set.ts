@@ -9,7 +9,7 @@ import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
-import { untilOf } from '../until.ts'
+import { untilOfPolicy } from '../until.ts'
 import { dimensionOption, pair } from '../wording.ts'
 
 export const set: Command = {
@@ -21,7 +21,7 @@ a setting, so that the limit of the code applies again. Dollars are written with
 time ends now: until=null, or any change without --until. Without --yes, it shows what would change.
 
 ${SUBJECT_USAGE}
-  --until TIME          the change ends by itself: after 24h or 3d, or at 2026-11-28T18:00Z
+  --until TIME          the change ends by itself: after 24h or 3d, at 2026-11-28T18:00Z, or with the window of a cap: window
 ${AUTHOR_USAGE}
   --yes                 make the change
 ${LIMITER_USAGE}`,
@@ -39,7 +39,6 @@ ${LIMITER_USAGE}`,
       throw new CommandError(`name a policy and a setting, such as rpm and ${pair('limit', '30')}`)
     }
     const until = textOf(values, 'until')
-    const end = until === undefined ? undefined : untilOf(until)
     const { limiter, file } = await limiterFor(values, folder)
     const { rules } = definitionOf(limiter)
     const rule = rules.find(({ name }) => name === policy)
@@ -47,6 +46,7 @@ ${LIMITER_USAGE}`,
       const names = rules.map(({ name }) => name).join(', ')
       throw new CommandError(`${file} has no policy "${policy}", but ${names}`)
     }
+    const end = until === undefined ? undefined : untilOfPolicy(until, rule)
     const subject = partOf(subjectOf(values), rule)
     const settings = settingsIn(given, rule)
     // What is set for good applies now: a temporary change would hide it until its end.

@@ -54,6 +54,8 @@ ${LIMITER_USAGE}`,
     return {
       text: useText(subject, decision, settings),
       json: { subject, at, plan, source, degraded, policies, skipped, settings },
+      // Nobody knows what is left.
+      ...(degraded && { exitCode: 1 }),
     }
   },
 }
