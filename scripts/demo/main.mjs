@@ -3,7 +3,14 @@ import { drive } from './drive/drive.mjs'
 import { HELP, parseOptions } from './options.mjs'
 import { build, startStack } from './stack.mjs'
 
-const options = parse()
+const options = await orFail(
+  () => parseOptions(process.argv.slice(2), process.env),
+  '\n"npm run demo -- --help" lists the options.',
+)
+if (options.help) {
+  console.log(HELP)
+  process.exit(0)
+}
 let stack
 let stopping
 for (const [signal, code] of [
@@ -17,7 +24,11 @@ for (const [signal, code] of [
     void stop().then(() => process.exit(options.drive ? code : 0))
   })
 }
-stack = await start()
+if (options.build) {
+  console.log('Building the demo …')
+  await orFail(build)
+}
+stack = await orFail(() => startStack(options))
 
 if (options.drive) {
   console.log(`Driving ${stack.url}, with ${stack.engine}.\n`)
@@ -27,8 +38,8 @@ if (options.drive) {
   })
   await stop()
   process.exit(succeeded ? 0 : 1)
-} else {
-  console.log(`
+}
+console.log(`
   ${stack.url}
 
   The store is ${stack.engine}.
@@ -38,24 +49,10 @@ if (options.drive) {
   "npm run demo -- --drive" sends such traffic for you, and checks the results.
   Ctrl-C ends everything.
 `)
-  await stack.ended
-  if (!stopping) {
-    await stop()
-    fail('The demo ended unexpectedly.')
-  }
-}
-
-function parse() {
-  try {
-    const parsed = parseOptions(process.argv.slice(2), process.env)
-    if (parsed.help) {
-      console.log(HELP)
-      process.exit(0)
-    }
-    return parsed
-  } catch (error) {
-    return fail(`${error.message}\n"npm run demo -- --help" lists the options.`)
-  }
+await stack.ended
+if (!stopping) {
+  await stop()
+  fail('The demo ended unexpectedly.')
 }
 
 function stop() {
@@ -63,15 +60,11 @@ function stop() {
   return stopping
 }
 
-async function start() {
+async function orFail(work, hint = '') {
   try {
-    if (options.build) {
-      console.log('Building the demo …')
-      await build()
-    }
-    return await startStack(options)
+    return await work()
   } catch (error) {
-    return fail(error.message)
+    return fail(error.message + hint)
   }
 }
 

@@ -40,8 +40,14 @@ export function parseOptions(args, env) {
   if (engine !== undefined && !ENGINES.includes(engine)) {
     throw new Error(`--engine must be ${ENGINES.join(' or ')}, not "${engine}"`)
   }
-  const upstash = upstashOf(env)
-  if (upstash && engine) {
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env
+  const [set, missing] = url ? ['URL', 'TOKEN'] : ['TOKEN', 'URL']
+  if (!url !== !token) {
+    throw new Error(
+      `UPSTASH_REDIS_REST_${missing} is not set: set it beside UPSTASH_REDIS_REST_${set}, or neither`,
+    )
+  }
+  if (url && engine) {
     throw new Error(
       '--engine has no effect while UPSTASH_REDIS_REST_URL is set: remove one of the two',
     )
@@ -50,17 +56,8 @@ export function parseOptions(args, env) {
     drive,
     help,
     engine,
-    upstash,
+    upstash: url && { url, token },
     build: !values['no-build'],
     port: port === undefined ? undefined : Number(port),
   }
-}
-
-function upstashOf({ UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token }) {
-  if (!url && !token) return undefined
-  if (url && token) return { url, token }
-  const missing = url ? 'UPSTASH_REDIS_REST_TOKEN' : 'UPSTASH_REDIS_REST_URL'
-  throw new Error(
-    `${missing} is not set: set both UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, or neither`,
-  )
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStoreGate } from './store-gate.mjs'
 
@@ -17,38 +18,23 @@ const DRIVE_ENV = {
   // On a busy machine the default timeout would make the demo count locally, from zero.
   STORE_TIMEOUT_MS: '15000',
 }
+const ENGINES = {
+  'redis-server': 'a redis-server of its own',
+  embedded: 'the embedded engine, which is for development only',
+}
 
 /** Builds the demo and its packages. Prints nothing; throws the output if the build fails. */
 export async function build() {
   const turbo = `${root}/node_modules/turbo/bin/turbo`
   const filters = ['--filter=@sluice/demo', '--filter=@sluice/local']
-  const child = spawn(
-    process.execPath,
-    [turbo, 'run', 'build', ...filters, '--output-logs=errors-only'],
-    {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { NEXT_TELEMETRY_DISABLED: '1', ...process.env },
-    },
-  )
-  endWithThisProcess(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => (output += chunk))
-  }
+  const { child, output } = start([turbo, 'run', 'build', ...filters, '--output-logs=errors-only'])
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`The build failed:\n${output.trim()}`)
-}
-
-function endWithThisProcess(child) {
-  const killNow = () => child.kill('SIGTERM')
-  process.once('exit', killNow)
-  child.once('exit', () => process.off('exit', killNow))
+  if (code !== 0) throw new Error(`The build failed:\n${output()}`)
 }
 
 /** Starts the store and the demo. */
 export async function startStack(options) {
-  const store = await startStore(options)
+  const store = options.upstash ? upstashStore(options.upstash) : await localStore(options)
   try {
     const secret = process.env.DEMO_JWT_SECRET ?? randomBytes(32).toString('base64url')
     const demo = await startDemo(options, store, secret)
@@ -64,25 +50,24 @@ export async function startStack(options) {
   }
 }
 
-async function startStore({ upstash, engine, drive }) {
-  if (upstash) {
-    const name = `Upstash at ${new URL(upstash.url).host}`
-    return { ...upstash, engine: name, requests: () => undefined, stop: async () => {} }
-  }
+const upstashStore = (upstash) => ({
+  ...upstash,
+  engine: `Upstash at ${new URL(upstash.url).host}`,
+  requests: () => undefined,
+  stop: async () => {},
+})
+
+async function localStore({ engine, drive }) {
   // Imported only now, because the build must come first.
   const { startLocal } = await import('@sluice/local')
   const local = await startLocal(engine ? { engine } : {})
-  const name = {
-    'redis-server': 'a redis-server of its own',
-    embedded: 'the embedded engine, which is for development only',
-  }[local.engine]
   // The drive measures, and stops nothing.
   const gate = drive ? undefined : await startStoreGate(local)
   return {
-    url: local.url,
+    url: gate?.url ?? local.url,
     token: local.token,
-    engine: name,
-    ...(gate && { url: gate.url, switchUrl: gate.switchUrl }),
+    switchUrl: gate?.switchUrl,
+    engine: ENGINES[local.engine],
     requests: () => local.requests,
     async stop() {
       await gate?.stop()
@@ -94,12 +79,9 @@ async function startStore({ upstash, engine, drive }) {
 async function startDemo({ port, drive }, store, secret) {
   const next = `${root}/node_modules/next/dist/bin/next`
   const demoPort = port ?? ((await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : 0)
-  const child = spawn(process.execPath, [next, 'start', '-p', String(demoPort), '-H', HOST], {
+  const { child, output } = start([next, 'start', '-p', `${demoPort}`, '-H', HOST], {
     cwd: `${root}/apps/demo`,
-    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      NEXT_TELEMETRY_DISABLED: '1',
-      ...process.env,
       NODE_ENV: 'production',
       UPSTASH_REDIS_REST_URL: store.url,
       UPSTASH_REDIS_REST_TOKEN: store.token,
@@ -121,46 +103,42 @@ async function startDemo({ port, drive }, store, secret) {
     await ended
     clearTimeout(timer)
   }
-  endWithThisProcess(child)
-  try {
-    return { url: await listening(child, ended), ended, stop }
-  } catch (error) {
-    await stop()
-    throw error
+  const until = performance.now() + START_TIMEOUT_MS
+  const isOver = () => child.exitCode !== null || performance.now() > until
+  while (!(output().includes('Ready in') || isOver())) {
+    await Promise.race([once(child.stdout, 'data'), ended, delay(until - performance.now())])
   }
+  const url = /Local:\s+(http:\S+)/.exec(output())?.[1]
+  if (url && !isOver()) {
+    await fetch(url)
+    child.stderr.pipe(process.stderr)
+    return { url, ended, stop }
+  }
+  await stop()
+  throw new Error(`The demo did not start:\n${output()}`)
 }
 
-/** Resolves to the address that `next start` prints, as soon as the demo answers there. */
-function listening(child, ended) {
-  return new Promise((resolve, reject) => {
-    let output = ''
-    let isReady = false
-    const fail = (why) => reject(new Error(`The demo ${why}:\n${output.trim()}`))
-    const timer = setTimeout(() => fail('did not start in time'), START_TIMEOUT_MS)
-    const read = (chunk) => {
-      if (isReady) return undefined
-      output += chunk
-      const url = /Local:\s+(http:\S+)/.exec(output)?.[1]
-      if (!url || !output.includes('Ready in')) return undefined
-      isReady = true
-      return fetch(url).then(
-        () => resolve(url),
-        () => fail('does not answer'),
-      )
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    child.stderr.on('data', (chunk) => isReady && process.stderr.write(chunk))
-    void ended.then(() => fail('did not start')).finally(() => clearTimeout(timer))
+/** Starts a program of Node that ends with this process. */
+function start(args, { cwd = root, env } = {}) {
+  const child = spawn(process.execPath, args, {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { NEXT_TELEMETRY_DISABLED: '1', ...process.env, ...env },
   })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk))
+  const kill = () => child.kill('SIGTERM')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return { child, output: () => text.trim() }
 }
 
 async function isFree(port) {
-  const server = createServer()
-  const free = await new Promise((resolve) => {
-    server.once('error', () => resolve(false))
-    server.listen(port, HOST, () => resolve(true))
-  })
-  if (free) await new Promise((resolve) => server.close(resolve))
+  const server = createServer().listen(port, HOST)
+  const free = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  server.close()
   return free
 }

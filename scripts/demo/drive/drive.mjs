@@ -1,101 +1,71 @@
 import { randomBytes } from 'node:crypto'
-import { checkScenario } from './checks.mjs'
-import { overspend } from './overspend.mjs'
-import { latencies, progress, table } from './report.mjs'
-import { request, tokensFor } from './route-client.mjs'
+import { checkScenario, isAllowed } from './checks.mjs'
+import { clientOf } from './client.mjs'
 import { runawayAgent } from './runaway-agent.mjs'
 import { scenarios } from './scenarios.mjs'
-import { sharedGpu } from './shared-gpu.mjs'
 
 /** The time after which all requests are aborted, so that the checks report what is missing. */
 const DRIVE_TIMEOUT_MS = 180_000
-const MAX_REQUESTS = 1_000
 
 /** Runs every scenario against the demo and prints the results. Resolves to true if all checks hold. */
 export async function drive(stack) {
   const deadline = AbortSignal.timeout(DRIVE_TIMEOUT_MS)
-  const { results, checks } = await runScenarios(stack, deadline)
-  const gpu = await sharedGpu(stack, deadline)
-  const agent = await withinOneDay(() => runawayAgent(stack, deadline))
-  const comparison = await overspend(stack, deadline)
-  const others = [gpu, agent, comparison]
-  printResults(results, others)
-  return printChecks([...checks, ...others.flatMap((other) => other.checks)])
+  const runScenarios = () => driveRoutes({ ...stack, deadline, run: newRun() })
+  const checks = await withinOneDay(runScenarios)
+  const agent = await withinOneDay(() => runawayAgent({ ...stack, deadline, run: newRun() }))
+  console.log(`\n${agent.summary}\n`)
+  return printChecks([...checks, ...agent.checks])
 }
 
-/** Runs the scenarios. Returns their records, and the checks of them and of the store's requests. */
-async function runScenarios({ url, secret, storeRequests }, deadline) {
-  const send = (route, token) => request(url, route, token, deadline)
-  await warmUp(send, secret)
-  const requestsBefore = storeRequests()
-  const results = new Map()
-  let sent = 0
-  let allowed = 0
+/** Returns a suffix for tenants that no other run uses. */
+const newRun = () => randomBytes(4).toString('hex')
+
+/** Runs the scenarios. Resolves to the checks of their answers, and of the store's requests. */
+async function driveRoutes(stack) {
+  // A first request compiles the middleware and loads the script into Redis.
+  await clientOf(stack, 'enterprise-first', 'enterprise').ask('evaluate')
+  const before = stack.storeRequests()
+  const [checks, all] = [[], []]
   for (const scenario of scenarios) {
-    const run = async () => {
-      const records = await runScenario(scenario, send, secret)
-      sent += records.length
-      allowed += records.filter(({ status }) => status === 200).length
-      return records
-    }
-    const canRepeat = () => scenario.countsDays && sent < MAX_REQUESTS
-    results.set(scenario, await withinOneDay(run, canRepeat))
+    const records = await runScenario(stack, scenario)
+    checks.push(...checkScenario(scenario, records))
+    all.push(...records)
   }
-  const storeCount = storeRequests() - requestsBefore
-  const checks = [...results].flatMap(([scenario, records]) => checkScenario(scenario, records))
+  const storeCount = stack.storeRequests() - before
   // Requests to Upstash cannot be counted from here.
   if (!Number.isNaN(storeCount)) {
+    const allowed = all.filter(isAllowed).length
     // Denials are cached: most of a flood never reaches the store.
-    const holds = storeCount >= allowed && storeCount <= sent
-    const counts = `${storeCount} requests for ${allowed} allowed of ${sent}`
+    const holds = storeCount >= allowed && storeCount <= all.length
+    const counts = `${storeCount} requests for ${allowed} allowed of ${all.length}`
     const claim = 'an allowed request is one request to the store, and a denied one at most one'
     checks.push({ claim, problem: holds ? undefined : counts })
   }
-  return { results, checks }
+  return checks
 }
 
-async function runScenario({ name, title, tenants, total, run }, send, secret) {
-  const tokens = tokensFor(tenants, secret, randomBytes(4).toString('hex'))
+async function runScenario(stack, { name, title, tenants, run }) {
+  console.log(`${name}: ${title}`)
+  const clients = new Map(
+    Object.entries(tenants).map(([tenant, plan]) => [tenant, clientOf(stack, tenant, plan)]),
+  )
   const records = []
-  const bar = progress(`${name}: ${title}`, total)
   await run(async (tenant, route) => {
-    const record = { tenant, ...(await send(route, tokens.get(tenant))) }
+    const record = await clients.get(tenant).ask(route)
     records.push(record)
-    bar.step()
     return record
   })
-  bar.end()
   return records.toSorted((a, b) => a.startedAt - b.startedAt)
 }
 
-/** Sends a first request, which compiles the middleware and loads the script into Redis. */
-async function warmUp(send, secret) {
-  const tenants = { 'enterprise-first': 'enterprise' }
-  const tokens = tokensFor(tenants, secret, randomBytes(4).toString('hex'))
-  await send('evaluate', tokens.get('enterprise-first'))
-}
-
-/** Runs `work` again if midnight, which renews daily quotas, came in between. */
-async function withinOneDay(work, canRepeat = () => true) {
-  for (;;) {
-    const startDay = today()
-    const result = await work()
-    if (today() === startDay || !canRepeat()) return result
-  }
+/** Runs `work` once more if midnight, which renews daily quotas, came in between. */
+async function withinOneDay(work) {
+  const day = today()
+  const result = await work()
+  return today() === day ? result : work()
 }
 
 const today = () => new Date().toISOString().slice(0, 10)
-
-function printResults(results, others) {
-  const [, stormRecords] = [...results].find(([{ name }]) => name === 'retry storm')
-  const storm = latencies(stormRecords)
-  console.log(`\n${table(results)}\n`)
-  console.log(
-    `In the retry storm a denial took ${storm.denied} ms (median), ` +
-      `an allowed request ${storm.allowed} ms.\n`,
-  )
-  for (const { summary } of others) console.log(`${summary}\n`)
-}
 
 /** Prints each check. Returns true if all hold. */
 function printChecks(checks) {
@@ -103,10 +73,10 @@ function printChecks(checks) {
     console.log(problem ? `✗ ${claim}\n  but: ${problem}` : `✓ ${claim}`)
   }
   const failed = checks.filter(({ problem }) => problem).length
-  console.log(
+  const held =
     failed === 0
-      ? `\nAll ${checks.length} checks held.`
-      : `\n${failed} of ${checks.length} checks failed.`,
-  )
+      ? `All ${checks.length} checks held.`
+      : `${failed} of ${checks.length} checks failed.`
+  console.log(`\n${held}`)
   return failed === 0
 }
