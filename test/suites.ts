@@ -19,7 +19,7 @@ export const SUITES = {
     files: [
       'test/cli/{command-line,dev,doctor-stores,init-apps,mcp,operator-faults}.test.ts',
       'test/clients/retries.test.ts',
-      'test/dashboard/{next,three-processes}.test.ts',
+      'test/dashboard/{many-processes,next,three-processes}.test.ts',
       'test/docs/start-calls.test.ts',
       'test/next/{cache-components,edge-middleware,node-proxy}.test.ts',
       'test/e2e/{demo,demo-safety,overspend}.test.ts',

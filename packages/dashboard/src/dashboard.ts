@@ -49,7 +49,8 @@ const SOURCE_OPTIONS = ['name', 'by', 'retriesBy', 'estimate']
 
 /**
  * Creates a dashboard: counts per second of the last five minutes, per minute of the last three hours, and
- * of the 200 tenants that were active last. Its memory is bounded, and it calls no store.
+ * of up to 200 tenants, the heaviest and the latest; dollars of up to 20,000. Its memory is bounded, and it calls no
+ * store.
  *
  * @throws ConfigError When an option is unknown or malformed.
  * @example

@@ -12,7 +12,7 @@ interface MutableTick extends Tick {
 /** The counts that one event adds to its second and minute. */
 export type PointChange = Partial<Pick<Point, 'allowed' | 'denied' | 'degraded' | 'tokens'>>
 
-/** The most tenants of one tick. What others do counts for all of them together only. */
+/** The most tenants of one tick, those with the most used dollars. Others count for all of them together only. */
 const MAX_TENANTS = 50
 
 /** A ring of equal spans of time, of which only those with activity take memory. */
@@ -37,7 +37,7 @@ export class Series {
     const tick = this.#tickAt(now, levels.all)
     tick.version = version
     addTo(tick.all, change, levels.all)
-    if (!(tenant in tick.tenants) && Object.keys(tick.tenants).length >= MAX_TENANTS) return
+    if (!(tenant in tick.tenants) && !makeRoom(tick.tenants, levels.tenant.usedUsd)) return
     addTo((tick.tenants[tenant] ??= emptyPoint(levels.tenant)), change, levels.tenant)
   }
 
@@ -64,6 +64,17 @@ export class Series {
     if (this.#ticks.length > this.#size) this.#ticks.shift()
     return tick
   }
+}
+
+/** Returns true if a tenant with `usedUsd` has room, if need be in the place of one with fewer dollars. */
+function makeRoom(points: Record<string, Point>, usedUsd: number): boolean {
+  const names = Object.keys(points)
+  if (names.length < MAX_TENANTS) return true
+  const usedBy = (name: string): number => points[name]?.usedUsd ?? 0
+  const lightest = names.reduce((least, name) => (usedBy(name) < usedBy(least) ? name : least))
+  if (usedUsd <= usedBy(lightest)) return false
+  delete points[lightest]
+  return true
 }
 
 const emptyPoint = (levels: Levels): Mutable<Point> => ({ ...NO_ACTIVITY, ...levels })

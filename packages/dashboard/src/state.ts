@@ -133,11 +133,17 @@ export class DashboardState {
       this.version += 1
       if (this.#tenants.has(tenant)) this.#change(tenant, (state) => state.end(limiter, usd))
     }
+    this.#endWindows(this.#clock())
+  }
+
+  #endWindows(now: number): void {
+    if (this.#tenants.endWindows(now, this.version + 1)) this.version += 1
   }
 
   /** Changes a tenant, and the second and minute of now. */
   #change(name: string, update: (tenant: Tenant) => void, change: PointChange = {}): void {
     const now = this.#clock()
+    this.#endWindows(now)
     const tenant = this.#tenants.change(name, now, this.version, update)
     const levels = { all: this.#tenants.levels, tenant: tenant.levels }
     this.#seconds.add(now, name, change, levels, this.version)
@@ -158,7 +164,7 @@ export class DashboardState {
       this.#health.forgetProblems()
       return
     }
-    this.#tenants.forget(name)
+    this.#tenants.forget(name, this.#clock())
     this.#avoided.forget(name)
     this.#seconds.forget(name)
     this.#minutes.forget(name)
@@ -176,7 +182,7 @@ export class DashboardState {
       problems: this.#health.problems,
       missing: this.#arrivals.missing,
       ...this.#report?.latest,
-      tenants: this.#tenants.since(version, now),
+      ...this.#tenants.since(version, now),
       seconds: this.#seconds.since(version, now),
       minutes: this.#minutes.since(version, now),
     }

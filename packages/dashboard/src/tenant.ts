@@ -1,8 +1,9 @@
 import type { DecisionRecord, PolicyFact, ReservedRecord, SettledRecord } from './record.ts'
-import type { Counts, Levels } from './totals.ts'
 import type { PolicyView, TenantView } from './view.ts'
+import type { Weight } from './weight.ts'
 import { CapCount } from './cap-count.ts'
 import { DayCount } from './day-count.ts'
+import { NO_LEVELS, type Counts, type Levels } from './totals.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
@@ -35,6 +36,8 @@ export class Tenant {
   avoidedUsd = 0
   avoidedCalls = 0
   lastAt = 0
+  /** The amounts that are in the sums of all tenants. */
+  levels: Levels = NO_LEVELS
   /** The number of the last change. */
   version = 0
   readonly #policies = new Map<string, PolicyEntry>()
@@ -45,14 +48,33 @@ export class Tenant {
     this.name = name
   }
 
-  get levels(): Levels {
-    const budget = [...this.#policies.values()].find(({ view }) => view.unit === 'usd')
-    return {
-      usedUsd: budget ? (budget.cap?.used ?? budget.view.limit - budget.view.remaining) : 0,
-      budgetUsd: budget?.view.limit ?? 0,
-      heldUsd: this.heldUsd,
-      avoidedUsd: this.avoidedUsd,
-    }
+  get #budget(): PolicyEntry | undefined {
+    return [...this.#policies.values()].find(({ view }) => view.unit === 'usd')
+  }
+
+  /** The time at which its used dollars count no more; `-Infinity` if none are used. */
+  get usedUntil(): number {
+    return this.levels.usedUsd > 0 ? (this.#budget?.view.freshAt ?? -Infinity) : -Infinity
+  }
+
+  levelsAt(now: number): Levels {
+    const { heldUsd, avoidedUsd } = this
+    const budget = this.#budget
+    if (!budget) return { ...NO_LEVELS, heldUsd, avoidedUsd }
+    const { limit, remaining, freshAt } = budget.view
+    const usedUsd = now >= freshAt ? 0 : (budget.cap?.used ?? limit - remaining)
+    // A call of an earlier window holds nothing of this one.
+    return { usedUsd, heldUsd: Math.min(heldUsd, usedUsd), budgetUsd: limit, avoidedUsd }
+  }
+
+  weightAt(now: number): Weight {
+    return { ...this.countsAt(now), usedUsd: this.levels.usedUsd, lastAt: this.lastAt }
+  }
+
+  /** Drops all policies but the one that its dollars are counted by. */
+  keepBudget(): void {
+    const budget = this.#budget
+    for (const [key, entry] of this.#policies) if (entry !== budget) this.#policies.delete(key)
   }
 
   /**

@@ -19,11 +19,19 @@ export const NO_ACTIVITY: Omit<Point, keyof Levels> = {
 /** The counts before any event. */
 export const NO_COUNTS: Counts = { ...NO_ACTIVITY, avoidedCalls: 0 }
 
-/** Returns the sum of two counts. */
-export const addCounts = (a: Counts, b: Counts): Counts => ({
-  allowed: a.allowed + b.allowed,
-  denied: a.denied + b.denied,
-  degraded: a.degraded + b.degraded,
-  tokens: a.tokens + b.tokens,
-  avoidedCalls: a.avoidedCalls + b.avoidedCalls,
+/** Adds counts, or takes them away with a `sign` of -1. */
+export const addCounts = (a: Counts, b: Counts, sign: 1 | -1 = 1): Counts => ({
+  allowed: a.allowed + sign * b.allowed,
+  denied: a.denied + sign * b.denied,
+  degraded: a.degraded + sign * b.degraded,
+  tokens: a.tokens + sign * b.tokens,
+  avoidedCalls: a.avoidedCalls + sign * b.avoidedCalls,
+})
+
+/** Adds amounts, or takes them away with a `sign` of -1. */
+export const addLevels = (a: Levels, b: Levels, sign: 1 | -1 = 1): Levels => ({
+  usedUsd: a.usedUsd + sign * b.usedUsd,
+  heldUsd: a.heldUsd + sign * b.heldUsd,
+  budgetUsd: a.budgetUsd + sign * b.budgetUsd,
+  avoidedUsd: a.avoidedUsd + sign * b.avoidedUsd,
 })

@@ -104,7 +104,7 @@ export interface ShadowView {
   readonly tenants: readonly { readonly tenant: string; readonly denied: number }[]
 }
 
-/** The most tenants that a dashboard remembers: the most recently active. Totals contain the others. */
+/** The most tenants that a dashboard lists: the heaviest, and the most recently active. Totals contain the others. */
 export const MAX_TENANTS = 200
 
 /** All that a dashboard knows, or the parts that have changed. */
@@ -120,7 +120,14 @@ export interface View {
   readonly findings?: readonly FindingView[]
   /** The policies in shadow; `undefined` as `findings` is. */
   readonly shadow?: readonly ShadowView[]
+  /** The tenants that are listed. */
   readonly tenants: readonly TenantView[]
+  /** True if `tenants` is the whole list; false if it is the changed part. */
+  readonly isWholeList: boolean
+  /** The tenants whose dollars are in the totals. */
+  readonly knownTenants: number
+  /** True if the dollars of other tenants are not: the totals are the least that is used. */
+  readonly isPartial: boolean
   /** Seconds with activity, of the last five minutes. */
   readonly seconds: readonly Tick[]
   /** Minutes with activity, of the last three hours. */

@@ -11,7 +11,7 @@ import { Problems } from './problems.tsx'
 import type { RANGES } from './series.ts'
 import { Shadow } from './shadow.tsx'
 import { Styles } from './styles.tsx'
-import { busiest, Tenants } from './tenants.tsx'
+import { heaviest, Tenants } from './tenants.tsx'
 import { useView } from './use-view.ts'
 import { Why } from './why.tsx'
 
@@ -84,7 +84,7 @@ export function Dashboard(props: DashboardProps): ReactNode {
               <Findings view={view} />
             </div>
             <div className="sluice-stack">
-              <Limits tenant={known ?? busiest(view?.tenants)[0]} now={now} />
+              <Limits tenant={known ?? heaviest(view?.tenants)[0]} now={now} />
             </div>
           </div>
         </>

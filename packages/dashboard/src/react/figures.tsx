@@ -19,12 +19,13 @@ export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
   const figures = (tenant === undefined ? view?.totals : known) ?? NOTHING
   const tokens = tokensToday(figures.tokens, known?.lastAt ?? view?.now ?? now, now)
   const { allowed, denied, degraded, usedUsd, heldUsd, budgetUsd } = figures
+  const isLeast = tenant === undefined && view?.isPartial === true
   const rate = rateAt(view, tenant, now)
   return (
     <dl className="sluice-figures" aria-label={tenant ?? 'All tenants'}>
       <Figure
         name="Spent"
-        value={dollarsOf(usedUsd - heldUsd)}
+        value={`${isLeast ? 'at least ' : ''}${dollarsOf(usedUsd - heldUsd)}`}
         note={
           budgetUsd === 0
             ? 'no budget in use yet'

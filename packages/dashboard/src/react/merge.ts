@@ -1,5 +1,4 @@
 import type { PolicyView, Tick, View } from '../view.ts'
-import { MAX_TENANTS } from '../view.ts'
 
 const KEPT_MS = { seconds: 300_000, minutes: 180 * 60_000 }
 
@@ -7,10 +6,10 @@ const KEPT_MS = { seconds: 300_000, minutes: 180 * 60_000 }
 export function mergeView(view: View, update: View): View {
   const tenants = new Map(view.tenants.map((tenant) => [tenant.tenant, tenant]))
   for (const tenant of update.tenants) tenants.set(tenant.tenant, tenant)
-  const latestFirst = [...tenants.values()].toSorted((a, b) => b.lastAt - a.lastAt)
   return {
     ...update,
-    tenants: latestFirst.slice(0, MAX_TENANTS),
+    tenants: update.isWholeList ? update.tenants : [...tenants.values()],
+    isWholeList: true,
     seconds: mergeTicks(view.seconds, update.seconds, update.now - KEPT_MS.seconds),
     minutes: mergeTicks(view.minutes, update.minutes, update.now - KEPT_MS.minutes),
   }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { TenantView, View } from '../view.ts'
+import { byWeight } from '../weight.ts'
 import { countOf, dollarsOf } from './words.ts'
 
 interface TenantsProps {
@@ -11,12 +12,13 @@ interface TenantsProps {
 
 const SHOWN = 10
 
-/** The tenants with the most requests. Choosing one shows its figures. */
+/** The heaviest tenants. Choosing one shows its figures. */
 export function Tenants({ view, tenant: chosen, onTenant, now }: TenantsProps): ReactNode {
-  const tenants = busiest(view?.tenants)
+  const tenants = heaviest(view?.tenants)
   return (
     <section className="sluice-card" aria-labelledby="sluice-tenants">
       <h3 id="sluice-tenants">Top tenants</h3>
+      <Extent view={view} />
       {tenants.length === 0 ? (
         <p className="sluice-hint">Nobody has sent a request yet.</p>
       ) : (
@@ -81,8 +83,23 @@ const DAY_MS = 86_400_000
 export const tokensToday = (tokens: number, at: number, now: number): number =>
   Math.floor(at / DAY_MS) === Math.floor(now / DAY_MS) ? tokens : 0
 
-/** Sorts tenants by their requests, the most first. */
-export const busiest = (tenants: readonly TenantView[] = []): TenantView[] =>
-  tenants.toSorted((a, b) => requestsOf(b) - requestsOf(a))
+/** Sorts tenants by their dollars, then by their tokens and requests, the most first. */
+export const heaviest = (tenants: readonly TenantView[] = []): TenantView[] =>
+  tenants.toSorted(byWeight)
 
-const requestsOf = ({ allowed, denied }: TenantView): number => allowed + denied
+/** Says of how many tenants the page tells. Nothing if the table has all. */
+function Extent({ view }: { readonly view: View | undefined }): ReactNode {
+  const text = view && extentOf(view)
+  return text === undefined ? null : <p className="sluice-hint">{text}</p>
+}
+
+/** Returns the sentence that says of how many tenants the page tells; `undefined` if the table has all. */
+export function extentOf({
+  tenants,
+  knownTenants,
+  isPartial,
+}: Pick<View, 'tenants' | 'knownTenants' | 'isPartial'>): string | undefined {
+  if (knownTenants <= SHOWN) return undefined
+  const choice = `The ${SHOWN} heaviest of ${countOf(knownTenants)} tenants; ${countOf(tenants.length)} can be chosen above.`
+  return isPartial ? `${choice} There are more: the sums are the least that is used.` : choice
+}
