@@ -40,6 +40,8 @@ const viewIn = (event: { data: unknown } | undefined): View => event?.data as Vi
 const batch = (...records: unknown[]): string =>
   JSON.stringify({ source: 'edge-1', first: 0, records })
 
+type Sent = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> }
+
 const hasEvents = (count: number) => (text: string) => eventsIn(text).length >= count
 
 describe('dashboardHandler', () => {
@@ -123,6 +125,44 @@ describe('dashboardHandler', () => {
     const admitted = await handler(new Request(URL_OF_STREAM, { headers: cookie }))
     expect(admitted.status).toBe(200)
     await admitted.body?.cancel()
+  })
+
+  it.each([
+    [{ 'sec-fetch-site': 'same-origin' }, 200],
+    [{ 'sec-fetch-site': 'same-site', origin: 'https://admin.app.example' }, 200],
+    // An address that somebody has typed, and a request of a server.
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{}, 200],
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }, 403],
+    [{ origin: 'https://app.example' }, 200],
+    [{ origin: 'https://public.example', 'x-forwarded-host': 'public.example' }, 200],
+    [{ origin: 'https://evil.example' }, 403],
+    [{ origin: 'https://app.example.evil.example' }, 403],
+    [{ origin: 'null' }, 403],
+  ] as const)('answers pages of the same site only: %j is %i', async (headers, status) => {
+    let authorized = 0
+    const handler = dashboardHandler(createDashboard(), {
+      authorize: () => (authorized += 1) > 0,
+      relayKey: KEY,
+      why: () => Promise.resolve(new Response('{}')),
+    })
+    const ask = async (address: string, init: Sent = {}): Promise<number> => {
+      const url = `https://app.example/api/dashboard${address}`
+      const response = await handler(
+        new Request(url, { ...init, headers: { ...headers, ...init.headers } }),
+      )
+      await response.body?.cancel()
+      return response.status
+    }
+    expect(await ask('')).toBe(status)
+    expect(await ask('', { headers: { 'last-event-id': 'a.0.1' } })).toBe(status)
+    expect(await ask('?why={"tenant":"acme"}')).toBe(status)
+    expect(authorized).toBe(status === 200 ? 3 : 0)
+    // Records are for whoever has the key, which no page has.
+    expect(await ask('', { method: 'POST', body: batch() })).toBe(403)
+    const bearer = { authorization: `Bearer ${KEY}` }
+    expect(await ask('', { method: 'POST', body: batch(), headers: bearer })).toBe(204)
   })
 
   it.each([

@@ -2,6 +2,7 @@ import type { Dashboard } from './dashboard.ts'
 import { ConfigError } from '@sluice/core'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { stateOf } from './dashboard.ts'
+import { isOfAnotherSite } from './site.ts'
 import { streamView } from './stream.ts'
 import { takeRecords } from './take-records.ts'
 
@@ -37,7 +38,7 @@ const CANNOT_ASK =
 /**
  * Creates a handler that streams a dashboard to browsers as server-sent events, for
  * `<Dashboard url="…" />` of `@sluice/dashboard/react`. There is no way to leave it open: `authorize` is
- * required.
+ * required. Streams and questions are for pages of the same site.
  *
  * @throws ConfigError When `authorize` is missing, or `relayKey` is shorter than 32 characters.
  * @example
@@ -63,16 +64,14 @@ export function dashboardHandler(
     if (request.method === 'POST')
       return takeRecords(request, relayKey, (batch) => state.takeBatch(batch))
     if (request.method !== 'GET') return refuse(405, 'Send GET for the stream.')
+    // The page of another site reads no answer, but could use up the streams, and have questions paid for.
+    if (isOfAnotherSite(request)) return refuse(403, 'Open the stream from a page of this site.')
     const name = await isAuthorized(request)
     if (!name) {
       return refuse(403, 'This dashboard is for those whom the option "authorize" admits.')
     }
     const question = new URL(request.url).searchParams.get('why')
     if (question !== null) {
-      // The page of another site cannot read the answer, but could have it paid for, again and again.
-      if (request.headers.get('sec-fetch-site') === 'cross-site') {
-        return refuse(403, 'Ask from the page itself.')
-      }
       return why ? why(question) : refuse(404, CANNOT_ASK)
     }
     if (streams >= MAX_STREAMS) return refuse(503, 'Too many people watch this dashboard.')
