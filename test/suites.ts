@@ -24,7 +24,7 @@ export const SUITES = {
       'test/next/{cache-components,edge-middleware,node-proxy}.test.ts',
       'test/e2e/{demo,demo-safety,overspend}.test.ts',
       'test/e2e/gateway-*.test.ts',
-      'test/packaging/{commonjs,consumer,packages}.test.ts',
+      'test/packaging/{commonjs,consumer,packages,versions}.test.ts',
       'test/bench/run.test.ts',
     ],
   },

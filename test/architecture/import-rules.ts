@@ -44,6 +44,30 @@ export const AI_ROOMS: Readonly<Record<string, string>> = {
   doors: 'nouns meter prices policies call',
 }
 
+/** The rooms of `@sluice/usage`. */
+export const USAGE_ROOMS: Readonly<Record<string, string>> = {
+  nouns: '',
+  counters: 'nouns',
+  recording: 'nouns counters',
+  denials: 'nouns counters recording',
+  report: 'nouns counters recording',
+}
+
+/** The rooms of `@sluice/queue`: `state` has the scripts, and knows nothing else. */
+export const QUEUE_ROOMS: Readonly<Record<string, string>> = { state: '', nouns: 'state' }
+
+/** The rooms of the command. Only a command knows several. */
+export const CLI_ROOMS: Readonly<Record<string, string>> = {
+  nouns: '',
+  source: '',
+  dev: 'nouns',
+  init: 'nouns',
+  mcp: 'nouns',
+  replay: 'nouns',
+  doctor: 'nouns source',
+  commands: 'nouns source dev init mcp replay doctor',
+}
+
 /** The file of `stores/` that every room above it may import. */
 export const PORT = /^stores\/store\.ts$/
 

@@ -2,7 +2,15 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { AI_ROOMS, PORT, ROOMS, STORE_FILES } from './import-rules.ts'
+import {
+  AI_ROOMS,
+  CLI_ROOMS,
+  PORT,
+  QUEUE_ROOMS,
+  ROOMS,
+  STORE_FILES,
+  USAGE_ROOMS,
+} from './import-rules.ts'
 
 /** The modules that a package or app may import beside its own files and published entries. */
 const MODULES: Readonly<Record<string, RegExp>> = {
@@ -21,16 +29,25 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/dashboard/src': /^(react|react-dom\/client|uplot)$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
   'packages/replay/src': /^(node:.*|csv-parse(\/sync)?)$/,
+  'packages/usage/src': /^$/,
+  'packages/queue/src': /^bullmq$/,
+  'packages/cli/src':
+    /^(node:.*|string-width|jiti|@babel\/parser|@modelcontextprotocol\/sdk\/(types|server\/(index|stdio))\.js)$/,
+  'apps/bench':
+    /^(node:.*|next(\/server)?|react|ioredis|esbuild|miniflare|cloudflare:workers|express|express-rate-limit|hono|hono-rate-limiter|rate-limiter-flexible|@upstash\/(ratelimit|redis))$/,
   'apps/demo': /^(next|react|jose|node:)/,
   'apps/worker': /^$/,
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** Tables of contents, which name every room. */
+const CONTENTS = new Set(['index.ts', 'main.ts', 'run-command.ts'])
+
 /** The imports of a package's files, by their paths in it. */
 function importsIn(folder: string): { rooms: string[]; imports: { from: string; to: string }[] } {
   const source = join(root, folder)
-  const files = sources(source).filter((file) => file !== join(source, 'index.ts'))
+  const files = sources(source).filter((file) => !CONTENTS.has(relative(source, file)))
   return {
     rooms: [...new Set(files.map((file) => roomOf(relative(source, file))))],
     imports: files.flatMap((file) =>
@@ -45,6 +62,9 @@ function importsIn(folder: string): { rooms: string[]; imports: { from: string; 
 describe.each([
   ['packages/core/src', ROOMS, /^$/],
   ['packages/ai/src', AI_ROOMS, /^@sluice\/core\b/],
+  ['packages/usage/src', USAGE_ROOMS, /^@sluice\/core\b/],
+  ['packages/queue/src', QUEUE_ROOMS, /^(@sluice\/core\b|bullmq$)/],
+  ['packages/cli/src', CLI_ROOMS, /^(?!\w[\w/-]*\.ts$)/],
 ])('%s', (folder, rules, packages) => {
   const { rooms, imports } = importsIn(folder)
 

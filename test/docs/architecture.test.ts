@@ -2,7 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { AI_ROOMS, ROOMS, STORE_FILES } from '../architecture/import-rules.ts'
+import {
+  AI_ROOMS,
+  CLI_ROOMS,
+  QUEUE_ROOMS,
+  ROOMS,
+  STORE_FILES,
+  USAGE_ROOMS,
+} from '../architecture/import-rules.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = join(root, 'packages/core/src')
@@ -12,6 +19,9 @@ describe('the page about the architecture', () => {
   it.each([
     ['room', ROOMS],
     ['ai-room', AI_ROOMS],
+    ['usage-room', USAGE_ROOMS],
+    ['queue-room', QUEUE_ROOMS],
+    ['cli-room', CLI_ROOMS],
   ])('draws each %s and the imports that the code is held to', (block, rules) => {
     const [heading = '', ...lines] = blockOf(block)
     const drawn = lines.map((line) => [line.split(' ')[0], new Set(marksOf(line, heading))])

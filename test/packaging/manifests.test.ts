@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PUBLIC_PACKAGES } from './public-packages.ts'
+import { isOurs, PUBLIC_PACKAGES } from './public-packages.ts'
 
 describe.each(PUBLIC_PACKAGES)('the package.json of $manifest.name', ({ name, cwd, manifest }) => {
   it('says what the package is for, in words that people search by', () => {
@@ -33,6 +33,13 @@ describe.each(PUBLIC_PACKAGES)('the package.json of $manifest.name', ({ name, cw
     for (const [entry, targets] of Object.entries(manifest.exports)) {
       expect([entry, ...Object.keys(targets)]).toEqual([entry, 'types', 'default'])
     }
+  })
+
+  it('names our packages by its own version exactly, because they share internals', () => {
+    const named = { ...manifest.dependencies, ...manifest.peerDependencies }
+    const ours = Object.entries(named).filter(([one]) => isOurs(one))
+    expect(ours.filter(([, version]) => version !== manifest.version)).toEqual([])
+    expect(ours.length > 0).toBe(!['core', 'local'].includes(name))
   })
 
   it('begins its README with its name, and its changelog too', () => {

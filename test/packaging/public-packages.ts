@@ -16,8 +16,11 @@ interface Manifest {
   readonly publishConfig?: object
   readonly exports: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
   readonly bin?: Readonly<Record<string, string>>
 }
+
+export const isOurs = (name: string): boolean => name.startsWith('@sluice/')
 
 const packages = fileURLToPath(new URL('../../packages', import.meta.url))
 

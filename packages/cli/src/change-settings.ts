@@ -10,7 +10,7 @@ import { subjectText, timeText } from '@sluice/core/internal/text'
 import { authorOf } from './author.ts'
 import { CHANGED, unchanged, valueText } from './change-text.ts'
 import type { Result, Values } from './command.ts'
-import { settingsOf } from './commands/show.ts'
+import { settingsOf } from './settings.ts'
 import { assertShared } from './shared-store.ts'
 
 type Value = number | string

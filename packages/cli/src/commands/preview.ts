@@ -27,7 +27,7 @@ import { previewDenials } from '../replay/denials-preview.ts'
 import { createProgress } from '../replay/progress.ts'
 import { findLimits } from '../replay/find-limits.ts'
 import { operand, option } from '../wording.ts'
-import { settingsOf } from './show.ts'
+import { settingsOf } from '../settings.ts'
 
 export const preview: Command = {
   summary: 'what sluice apply would have denied, of a log',

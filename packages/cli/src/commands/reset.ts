@@ -10,7 +10,8 @@ import { assertShared } from '../shared-store.ts'
 import { look } from '../look.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { dimensionOption } from '../wording.ts'
-import { settingsOf, settingText, usedOf } from './show.ts'
+import { settingsOf } from '../settings.ts'
+import { settingText, usedOf } from './show.ts'
 
 export const reset: Command = {
   summary: 'let a tenant begin anew',

@@ -7,14 +7,15 @@ import {
   type PolicyState,
   type Units,
 } from '@sluice/core'
-import { readConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
+import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { durationText, subjectText, timeText, unitsText } from '@sluice/core/internal/text'
 import { valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
-import { asCommandError, lacksExtension, type CommandError } from '../errors.ts'
+import { asCommandError, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { look } from '../look.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { settingsOf } from '../settings.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 
 export const show: Command = {
@@ -58,19 +59,6 @@ ${LIMITER_USAGE}`,
       ...(degraded && { exitCode: 1 }),
     }
   },
-}
-
-/** Returns the settings in the store: none for a limiter without them. */
-export async function settingsOf(
-  limiter: Limiter,
-  subject?: Readonly<Record<string, string>>,
-): Promise<readonly ConfigurationEntry[]> {
-  try {
-    return await (subject ? readConfiguration(limiter, subject) : readConfiguration(limiter))
-  } catch (error) {
-    if (lacksExtension(error)) return []
-    throw error
-  }
 }
 
 type ShownLimit = Units | 'configured' | 'by request' | Readonly<Record<string, Units>>

@@ -3,7 +3,7 @@ import { changeSettings } from '../change-settings.ts'
 import type { Command } from '../command.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { stoppablePolicies, tenantIn } from '../stoppable.ts'
-import { settingsOf } from './show.ts'
+import { settingsOf } from '../settings.ts'
 
 export const start: Command = {
   summary: 'end what sluice stop has done',

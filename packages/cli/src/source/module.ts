@@ -87,7 +87,7 @@ function importedName(specifier: Node): string {
   return specifier.type === 'ImportDefaultSpecifier' ? 'default' : '*'
 }
 
-/** Returns the module of `import('x')` or `require('x')`. */
+/** Returns the module of an `import()` or a `require()`. */
 function dynamicImport(node: Node): string | undefined {
   if (node.type === 'ImportExpression') return textIn(node['source'])
   if (node.type !== 'CallExpression') return undefined
