@@ -25,7 +25,6 @@ if ARGV[4] ~= '-' then
     if not (limit >= 0 and limit <= 100000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 100000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local finish = now - now % 86400000 + 86400000
-    -- A clock may have stepped back: a stored window that ends later counts.
     local used, stored = 0, redis.call('GET', key)
     if stored then
       local ending, count = string.match(stored, '^w(%d+):(%d+)$')

@@ -118,8 +118,9 @@ export const bucketSettlement: SettlementTwins<BucketState> = {
     // A limit of 0 lets in a cost of 0, which may turn out to be more.
     const charged = Math.max(1, settlement.limit)
     if (state === undefined && actual <= reserved) return undefined
-    const limit = state?.limit ?? charged
-    const { used, at } = leakTo(state, limit, quantum, now)
+    const { used, at, limit: scale } = leakTo(state, state?.limit ?? charged, quantum, now)
+    // An empty one has no scale yet.
+    const limit = used > 0 ? scale : charged
     const gone = (at - position) * charged
     const left = (units: number): number => Math.max(0, units * window - gone)
     const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
@@ -137,7 +138,7 @@ limit = charged
 if stored then
   ${parse}
   ${leak}
-  limit = of
+  if used > 0 then limit = of end
 end
 if stored or actual > reserved then
   local gone, more = (at - position) * charged, (actual - reserved) * ${window}

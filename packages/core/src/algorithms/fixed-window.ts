@@ -75,11 +75,13 @@ end`
   },
 }
 
-/** Lua for both scripts. `read` finds the current window and its units. */
+/**
+ * Lua for both scripts. `read` finds the current window and its units. A stored one that ends later counts: a clock may
+ * have stepped back.
+ */
 function luaPieces(window: number) {
   const read = `
 ${window === CALENDAR_MONTH ? MONTH_END : `local finish = now - now % ${window} + ${window}`}
--- A clock may have stepped back: a stored window that ends later counts.
 local used, stored = 0, redis.call('GET', key)
 if stored then
   local ending, count = string.match(stored, '^w(%d+):(%d+)$')

@@ -27,6 +27,7 @@ const memberOf = (units: string): string =>
 
 /** One allowed request. */
 interface Member {
+  readonly id: string
   readonly at: number
   readonly cost: number
 }
@@ -60,11 +61,11 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
     )
   },
 
-  add(state: LogState | undefined, { cost, params }: AlgorithmInput, now: number) {
+  add(state: LogState | undefined, { cost, params }: AlgorithmInput, now: number, id: string) {
     const [window = 0] = params
     const log = state ?? emptyLog()
     prune(log, now, window)
-    insert(log, { at: now, cost })
+    insert(log, { id, at: now, cost })
     return { ...withExpiry(log, now, window), position: now }
   },
 
@@ -125,12 +126,11 @@ if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
 /** Corrects the charges of sliding windows. */
 export const slidingLogSettlement: SettlementTwins<LogState> = {
   settle(state: LogState | undefined, settlement: Settlement, now: number) {
-    const { position, reserved, actual, params } = settlement
+    const { id, position, reserved, actual, params } = settlement
     const [window = 0] = params
     const log = state ?? emptyLog()
     const applied = actual - reserved
-    // Equal members are interchangeable.
-    const index = log.members.findLastIndex(({ at, cost }) => at === position && cost === reserved)
+    const index = log.members.findLastIndex((one) => one.id === id && one.cost === reserved)
     const exists = index >= log.head
     const expired = position <= now - window
     if (!exists && applied <= 0) return undefined
@@ -141,7 +141,7 @@ export const slidingLogSettlement: SettlementTwins<LogState> = {
     // If the charge no longer counts, units beyond it are charged now.
     const fresh = !exists || (applied > 0 && expired)
     const units = fresh ? applied : actual
-    if (units > 0) insert(log, { at: fresh ? now : position, cost: units })
+    if (units > 0) insert(log, { id, at: fresh ? now : position, cost: units })
     return { ...withExpiry(log, now, window), applied: expired ? Math.max(0, applied) : applied }
   },
 

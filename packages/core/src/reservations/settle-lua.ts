@@ -72,7 +72,7 @@ function parseReply(
 /**
  * Returns the script that settles charges of these policies, once: the first call replaces the mark. From
  * then on, a correction that fails, such as of a key that holds something else, must not prevent the
- * others. So it is caught, and reported at the end.
+ * others. So it is caught, and reported at the end; if nothing was corrected, it can be settled again.
  *
  * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
  * mark, whether the last key is a list of open reservations; then five for each policy.
@@ -121,7 +121,6 @@ ${parts.join('\n')}
 settled = 's' .. table.concat(settled, ',')
 if ${LEFT} ~= '${RELEASED}' and settled ~= ${LEFT} then redis.call('SET', KEYS[1], settled, 'PX', ${SETTLED_MS}) end
 if failed then
-  -- If nothing was corrected, it can be settled again.
   if not string.find(settled, ':%-?[1-9]') then redis.call('SET', KEYS[1], mark, 'PX', ${RELEASED_MS}) end
   return redis.error_reply('ERR a charge could not be corrected')
 end
