@@ -17,6 +17,7 @@ import { logs } from './cases/logs.ts'
 import { partitions } from './cases/partitions.ts'
 import { severalPolicies } from './cases/policies.ts'
 import { records } from './cases/records.ts'
+import { resets } from './cases/resets.ts'
 import { windows } from './cases/windows.ts'
 import { zeroLimits } from './cases/zero-limits.ts'
 
@@ -55,6 +56,7 @@ describe.each(STORES_TO_TEST)('%s', (name) => {
   bucketLimits(make)
   logs(make)
   zeroLimits(make)
+  resets(make)
 
   it.each(TWENTY)('of 25 concurrent checks of %s of 20, exactly 5 are denied', async (...row) => {
     const [, policies, times] = row

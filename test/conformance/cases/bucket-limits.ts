@@ -1,7 +1,15 @@
-import { leakyBucket, tokenBucket, type LimitContext, type Policy, type Store } from '@sluice/core'
+import {
+  leakyBucket,
+  tokenBucket,
+  type Limit,
+  type LimitContext,
+  type Policy,
+  type Store,
+} from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import { remaining, spend } from '../../support/decisions.ts'
+import { mustReserve } from '../../core/reservations/support.ts'
 import { ACME } from '../../support/limiters.ts'
 import { setUp } from './case.ts'
 
@@ -55,6 +63,39 @@ export function bucketLimits(make: () => Store): void {
     await spend(limiter, 1, { ...ACME, route: 'evaluate' })
     expect(await limiter.check(items)).toMatchObject({ allowed: false, retryAfterMs: 10 })
   })
+
+  const kinds = {
+    'token bucket': (limit: Limit) => tokenBucket({ name: 'p', limit, window: '1m', per }),
+    'token bucket of intervals': (limit: Limit) =>
+      tokenBucket({ name: 'p', limit, window: '1m', refill: 'interval', per }),
+    'leaky bucket': (limit: Limit) =>
+      leakyBucket({ name: 'p', limit, window: '1m', burst: 'limit', per }),
+    'leaky bucket that waits': (limit: Limit) =>
+      leakyBucket({ name: 'p', limit, window: '1m', burst: 'limit', wait: '10m', per }),
+  }
+  const limits = [7, 9, 11] as const
+  const changes = limits.flatMap((one) => limits.map((other) => [one, other] as const))
+
+  it.each(Object.keys(kinds) as (keyof typeof kinds)[])(
+    'an empty %s takes a new limit as it is: nothing is rounded',
+    async (kind) => {
+      for (const [its, others] of changes) {
+        // Empty since just now; and for longer than some stores keep it.
+        for (const emptyMs of [60_000, 100_000, 600_000]) {
+          const limiter = setUp(make(), [kinds[kind](onRoute('evaluate', its, others))])
+          const evaluate = { ...ACME, route: 'evaluate' }
+          const call = await mustReserve(limiter, evaluate)
+          await spend(limiter, 1, { ...ACME, route: 'items' })
+          limiter.clock.advance(emptyMs)
+          await call.settle({ request: 4 })
+          expect(remaining(await limiter.peek(evaluate))).toEqual({ p: its - 3 })
+          limiter.clock.advance(emptyMs)
+          await spend(limiter, 1, evaluate)
+          expect(remaining(await limiter.peek(evaluate))).toEqual({ p: its - 1 })
+        }
+      }
+    },
+  )
 
   it('no request overtakes another in a leaky bucket, whatever the limits', async () => {
     const limit = onRoute('fast', 150, 6)
