@@ -48,6 +48,7 @@ export function bodyScan(): (chunk: Uint8Array) => void {
 }
 
 const tooComplex = (): Error => {
-  const most = `${MAX_VALUES} values and ${MAX_STRINGS} strings, ${MAX_DEPTH} levels deep`
-  return invalidBody(`must hold at most ${most}`)
+  return invalidBody(
+    `must hold at most ${MAX_VALUES} values, ${MAX_STRINGS} strings and ${MAX_DEPTH} levels`,
+  )
 }

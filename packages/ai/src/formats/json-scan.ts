@@ -3,6 +3,9 @@ import { parsed, type Json } from '../json.ts'
 /** A value longer than this is not kept. */
 const MAX_KEPT = 16_384
 
+/** Longer than any name that is looked for. */
+const MAX_NAME = 64
+
 /** Members that lie deeper are not found. */
 const MAX_DEPTH = 4
 
@@ -29,8 +32,6 @@ export interface JsonScan {
  */
 export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
   const found: Record<string, unknown> = {}
-  /** With its quotes. */
-  const longestName = 2 + Math.max(0, ...[...(wanted ?? [])].map((name) => name.length))
   let depth = 0
   let inString = false
   let escaped = false
@@ -65,10 +66,11 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
     }
     /** Ends before `index` the value that began at this depth. */
     const finish = (index: number): void => {
+      inLiteral = false
       if (kept === undefined || depth !== keptDepth) return
       const json = kept + text.slice(from, index)
       kept = undefined
-      if (nameNext) names[depth] = json.length > longestName ? '' : json.slice(1, -1)
+      if (nameNext) names[depth] = json.length > MAX_NAME ? '' : json.slice(1, -1)
       else if (json.length <= MAX_KEPT) place(parsed(json))
       nameNext = false
     }
@@ -90,7 +92,6 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
         nameNext = code === 123
         if (depth <= MAX_DEPTH) names[depth] = nameNext ? '' : LIST
       } else if (code === 125 || code === 93) {
-        inLiteral = false
         // A number or a literal may end here, and then what it lies in.
         finish(index)
         depth -= 1
@@ -99,7 +100,6 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
         if (depth === 0) return index + 1
       } else if (code === COMMA) {
         finish(index)
-        inLiteral = false
         nameNext = names[depth] !== LIST
       } else if (code > 32 && code !== COLON && !nameNext && !inLiteral) {
         inLiteral = true

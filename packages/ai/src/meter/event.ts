@@ -7,7 +7,7 @@ import { reportedIn } from '../formats/provider-usage.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
 
 /** An event longer than this is not kept: 64 KiB, which only one that repeats a whole answer is. */
-export const MAX_EVENT = 65_536
+const MAX_EVENT = 65_536
 
 /** The members that are read of an event that is not kept, or of no known format. */
 const FIELDS = [
