@@ -20,10 +20,11 @@ import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
 import type { Prices } from '../prices/prices.ts'
 import { explainedModel, namingPrices, REFUSALS } from './budget-errors.ts'
+import { hideCredentials } from './hidden-credentials.ts'
 import { refusingFetch, type FetchLike } from './limited-fetch.ts'
 import { limitedModel, type AiSdkModel } from './limited-model.ts'
 
-/** A client of OpenAI's or Anthropic's SDK, or another that can be copied with a `fetch`. */
+/** A client of OpenAI's or Anthropic's SDK, or another that can be copied with a `fetch`, which the copy shows. */
 export interface ModelClient {
   withOptions(options: { readonly fetch: FetchLike }): unknown
 }
@@ -63,6 +64,7 @@ const RULES: OptionRules<WithBudgetOptions> = {
 /**
  * Holds a model client to a budget for each tenant: a call reserves the most that it may cost, and settles what it did
  * cost. What does not fit is not sent: OpenAI's and Anthropic's clients throw their 429, the AI SDK a `ModelCallDenied`.
+ * The client of a tenant holds no key, so that it opens no WebSocket: only its calls over HTTP have one.
  *
  * @param client A client of OpenAI's or Anthropic's SDK, or a language model of the AI SDK.
  * @returns A function that returns the client of a tenant. It throws an `InputError` without a tenant.
@@ -103,7 +105,9 @@ interface Terms {
   readonly waitUntil?: WaitUntil
 }
 
-/** Returns the way to limit a client. @throws ConfigError When it is neither a client nor a model. */
+const PROBE: FetchLike = async () => Response.error()
+
+/** Returns the way to limit a client. @throws ConfigError When it is no client or model, or takes no `fetch`. */
 function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
   const {
     withOptions,
@@ -118,10 +122,16 @@ function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
       'must be a client with withOptions, such as new OpenAI() or new Anthropic(), or a model of the AI SDK'
     throw new ConfigError('invalid_option', 'withBudget.client', message, client)
   }
+  const { options, revealedBy } = hideCredentials(client as ModelClient)
+  const copyWith = (fetch: FetchLike): unknown =>
+    (client as ModelClient).withOptions({ ...options, fetch })
+  if ((copyWith(PROBE) as { readonly fetch?: unknown } | null)?.fetch !== PROBE) {
+    const message =
+      'must take the option fetch in withOptions: the copy has another fetch, so its calls would not be limited. Pass the bare client, and wrap what withBudget returns'
+    throw new ConfigError('invalid_option', 'withBudget.client', message)
+  }
   // The global `fetch` is known to limitedFetch: it sees which calls were never sent.
   const under = own === undefined || own === globalThis.fetch ? {} : { fetch: own }
   return (limiter, terms) =>
-    (client as ModelClient).withOptions({
-      fetch: refusingFetch(limiter, { ...terms, ...under }, REFUSALS),
-    })
+    copyWith(revealedBy(refusingFetch(limiter, { ...terms, ...under }, REFUSALS)))
 }
