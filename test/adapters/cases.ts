@@ -16,6 +16,7 @@ import { ACME } from '../support/limiters.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { denialIdCases } from './denial-ids.ts'
 import { hangUpCases } from './hang-ups.ts'
+import { http2Cases } from './http2.ts'
 import { createApp, holdTimers, storeDown, type App, type Serve, type Served } from './support.ts'
 
 /** Ways to write `/api/ai/chat` that a framework routes to one handler. */
@@ -58,6 +59,7 @@ export function adapterCases(
   }
 
   hangUpCases(serve, { serveHttp2 })
+  if (serveHttp2) http2Cases(serveHttp2)
   if (hasOnDenied) denialIdCases(serve)
 
   describe('limits', () => {

@@ -43,11 +43,14 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
 }
 
 /** The adapter by itself: Express does not speak HTTP/2. */
-const serveHttp2: Serve = async ({ limiter, options, chat }) => {
+const serveHttp2: Serve = async ({ limiter, options, chat, stream }) => {
   const limit = rateLimit(limiter, options)
   return listen(
     createHttp2Server((req, res) => {
-      limit(req as never, res as never, () => void res.end(chat()))
+      limit(req as never, res as never, () => {
+        if (req.url.endsWith('chat')) res.end(chat())
+        else Readable.fromWeb(stream() as never).pipe(res)
+      })
     }),
   )
 }

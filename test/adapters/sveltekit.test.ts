@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -13,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
-import { listen, sameDecision, type Serve, type Served } from './support.ts'
+import { listen, sameDecision, type App, type Serve, type Served } from './support.ts'
 
 /** What the built app takes from the test, because it is built once. */
 interface UnderTest {
@@ -42,7 +43,10 @@ const FILES: Readonly<Record<string, string>> = {
 /** The server of a built app. */
 interface KitServer {
   init(options: { env: object }): Promise<void>
-  respond(request: Request, options: { getClientAddress: () => string }): Promise<Response>
+  respond(
+    request: Request,
+    options: { getClientAddress: () => string; platform: object },
+  ): Promise<Response>
 }
 
 // Inside the workspace, so that the packages are found as a user's would be.
@@ -67,39 +71,43 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Serves the built app with other handlers. */
-async function serveWith(underTest: UnderTest): Promise<Served> {
+/** Serves the built app with other handlers, as `@sveltejs/adapter-node` does. */
+function listenerFor(underTest: UnderTest) {
   shared.underTest = underTest
-  return listen(
-    createServer((request, response) => {
-      const base = `http://${request.headers.host}`
-      const respond = async () => {
-        const incoming = getRequest({ request, response, base })
-        const options = { getClientAddress: () => '127.0.0.1' }
-        setResponse(response, await server.respond(incoming, options))
-      }
-      respond().catch((error: unknown) => response.destroy(error as Error))
-    }),
-  )
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const base = `http://${String(request.headers[':authority'] ?? request.headers.host)}`
+    const respond = async () => {
+      const incoming = getRequest({ request, response, base })
+      const options = { getClientAddress: () => '127.0.0.1', platform: { req: request } }
+      setResponse(response, await server.respond(incoming, options))
+    }
+    respond().catch((error: unknown) => response.destroy(error as Error))
+  }
 }
 
-const serve: Serve = ({ limiter, options, chat, settle, stream, fail, free }) =>
-  serveWith({
-    handle: rateLimit(limiter, {
-      routes: ['/api/ai/chat', '/api/ai/settle', '/api/ai/**'],
-      ...options,
-    }),
-    handlers: {
-      'api/ai/chat': () => new Response(chat()),
-      'api/ai/settle': async ({ request }) =>
-        new Response(await settle(sameDecision(reservationOf(request), decisionOf(request)))),
-      'api/ai/stream': () => new Response(stream()),
-      'api/ai/fail': () => fail(),
-      free: () => new Response(free()),
-    },
-  })
+const serveWith = (underTest: UnderTest): Promise<Served> =>
+  listen(createServer(listenerFor(underTest)))
 
-adapterCases(serve, { spellings: ['/api/ai/%63hat', '/%61pi/ai/chat'] })
+const appOf = ({ limiter, options, chat, settle, stream, fail, free }: App): UnderTest => ({
+  handle: rateLimit(limiter, {
+    routes: ['/api/ai/chat', '/api/ai/settle', '/api/ai/**'],
+    ...options,
+  }),
+  handlers: {
+    'api/ai/chat': () => new Response(chat()),
+    'api/ai/settle': async ({ request }) =>
+      new Response(await settle(sameDecision(reservationOf(request), decisionOf(request)))),
+    'api/ai/stream': () => new Response(stream()),
+    'api/ai/fail': () => fail(),
+    free: () => new Response(free()),
+  },
+})
+
+const serve: Serve = (app) => serveWith(appOf(app))
+
+const serveHttp2: Serve = (app) => listen(createHttp2Server(listenerFor(appOf(app)) as never))
+
+adapterCases(serve, { spellings: ['/api/ai/%63hat', '/%61pi/ai/chat'], serveHttp2 })
 
 const authenticate: Handle = ({ event, resolve }) => {
   Object.assign(event.locals, { tenant: event.request.headers.get('x-tenant') })

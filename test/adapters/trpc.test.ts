@@ -1,17 +1,23 @@
+import { createServer as createHttp2Server } from 'node:http2'
 import { createAdaptorServer } from '@hono/node-server'
 import { denialOf, rateLimit, reservationOf } from '@sluice/adapters/trpc'
 import { concurrency } from '@sluice/core'
 import { reserving } from '@sluice/core/http'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { createHTTPServer, type CreateHTTPContextOptions } from '@trpc/server/adapters/standalone'
+import {
+  createHTTP2Handler,
+  createHTTPServer,
+  type CreateHTTPContextOptions,
+} from '@trpc/server/adapters/standalone'
 import { observable, type Observable } from '@trpc/server/observable'
 import { describe, expect, it } from 'vitest'
 import { setUpAtMidnight, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
 import { adapterCases } from './cases.ts'
 import { hangUpCases } from './hang-ups.ts'
-import { listen, type Serve } from './support.ts'
+import { http2Cases } from './http2.ts'
+import { listen, type App, type Serve } from './support.ts'
 
 interface Context {
   readonly req: Request
@@ -57,16 +63,34 @@ adapterCases(serve, {
   hasOnDenied: false,
 })
 
-const serveNode: Serve = ({ limiter, options, chat }) => {
+const createContext = (context: CreateHTTPContextOptions) => context
+
+/** A router whose limited procedure has a context of Node.js. */
+function nodeRouter({ limiter, options, chat }: App) {
   const tNode = initTRPC.context<CreateHTTPContextOptions>().create()
   const limited = tNode.procedure.use(rateLimit<CreateHTTPContextOptions>(limiter, options))
-  const router = tNode.router({ chat: limited.mutation(chat) })
-  return listen(createHTTPServer({ router, createContext: (context) => context }))
+  return tNode.router({ chat: limited.mutation(chat) })
 }
 
-describe('behind the adapter of tRPC for node:http', () => {
+const serveNode: Serve = (app) =>
+  listen(createHTTPServer({ router: nodeRouter(app), createContext }))
+
+const serveNodeHttp2: Serve = (app) => {
+  const options = { router: nodeRouter(app), createContext }
+  return listen(createHttp2Server(createHTTP2Handler(options as never)))
+}
+
+describe('behind the adapter of tRPC for Node.js', () => {
   const headers = { 'content-type': 'application/json' }
   hangUpCases(serveNode, { message: { path: '/chat', headers, body: '' } })
+  // Each answer is wrapped.
+  http2Cases(serveNodeHttp2, {
+    kinds: ['empty', 'small', 'large'],
+    pathOf: (route) => `/${route}`,
+    isTyped: true,
+    methodOfReads: 'POST',
+    envelope: 22,
+  })
 })
 
 describe('a slot of a subscription', () => {

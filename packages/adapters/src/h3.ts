@@ -1,5 +1,6 @@
 import { createGuard, respond, type LimiterSource } from '@sluice/core/http'
 import { toResponse, type H3Event, type Middleware } from 'h3'
+import { destroyWhenReset } from './internal/reset-stream.ts'
 import { splitRoutes, type RoutesLimitOptions } from './internal/routes-option.ts'
 
 /** The values that functions of the options get beside the request. */
@@ -34,6 +35,7 @@ export function rateLimit(
     const outcome = route ? await guard(route, req, event) : undefined
     if (outcome?.kind === 'refuse') return outcome.response
     if (outcome?.kind !== 'allow') return next()
+    destroyWhenReset(event.runtime?.node?.req)
     // The app calls its own `onResponse` later, with what this returns.
     const { onResponse: _, ...config } = app?.config ?? {}
     try {

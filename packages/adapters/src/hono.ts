@@ -1,6 +1,7 @@
 import { createGuard, respond, type LimiterSource } from '@sluice/core/http'
 import type { Context, Env, ExecutionContext, MiddlewareHandler } from 'hono'
 import { matchedRoutes, routePath } from 'hono/route'
+import { destroyWhenReset, type MaybeNodeRequest } from './internal/reset-stream.ts'
 import { splitRoute, type RouteLimitOptions } from './internal/route-option.ts'
 
 /** The values that functions of the options get beside the request. */
@@ -36,6 +37,7 @@ export function rateLimit<E extends Env = Env>(
     const outcome = await guard({ id, cost: undefined }, context.req.raw, context, executionContext)
     if (outcome.kind === 'refuse') return outcome.response
     if (outcome.kind === 'pass') return next()
+    destroyWhenReset(nodeRequestOf(context))
     const response = await respond(outcome, async () => {
       await next()
       return context.res
@@ -60,8 +62,7 @@ function handlerPath(context: Context): string {
 function executionContextFinder(): (context: Context) => ExecutionContext | undefined {
   let isMissingInNode = false
   return (context) => {
-    // Servers of Node.js pass it to every request, and no other platform does.
-    const isInNode = (context.env as { incoming?: unknown } | undefined)?.incoming !== undefined
+    const isInNode = nodeRequestOf(context) !== undefined
     if (isInNode && isMissingInNode) return undefined
     try {
       return context.executionCtx
@@ -70,4 +71,9 @@ function executionContextFinder(): (context: Context) => ExecutionContext | unde
       return undefined
     }
   }
+}
+
+/** Returns the request of Node.js: its servers pass one to every request, and no other platform does. */
+function nodeRequestOf({ env }: Context): MaybeNodeRequest {
+  return (env as { readonly incoming?: MaybeNodeRequest } | undefined)?.incoming
 }

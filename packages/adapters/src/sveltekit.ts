@@ -7,6 +7,7 @@ import {
 } from '@sluice/core/http'
 import { assertOptions } from '@sluice/core/internal'
 import type { RequestEvent } from '@sveltejs/kit'
+import { destroyWhenReset, type MaybeNodeRequest } from './internal/reset-stream.ts'
 
 /** The values that functions of the options get beside the request. */
 export type SvelteKitContext = [event: RequestEvent, platformContext: object | undefined]
@@ -45,6 +46,7 @@ export function rateLimit(
     if (route === undefined) return resolve(event)
     const outcome = await guard(route, event.request, event, platformContextOf(event))
     if (outcome.kind === 'refuse') return outcome.response
+    destroyWhenReset(nodeRequestOf(event))
     const run = async () => resolve(event)
     return outcome.kind === 'pass' ? run() : respond(outcome, run)
   }
@@ -60,4 +62,10 @@ function routePath({ route, isRemoteRequest }: RequestEvent): string | undefined
 function platformContextOf({ platform }: RequestEvent): object | undefined {
   const { ctx, context } = (platform ?? {}) as { readonly ctx?: object; readonly context?: object }
   return ctx ?? context
+}
+
+/** Returns the request of Node.js, which `@sveltejs/adapter-node` passes on. */
+function nodeRequestOf({ platform }: RequestEvent): MaybeNodeRequest {
+  const { req } = (platform ?? {}) as { readonly req?: MaybeNodeRequest }
+  return req
 }
