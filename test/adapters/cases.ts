@@ -7,7 +7,7 @@ import {
   type Cost,
   type Limiter,
 } from '@sluice/core'
-import { reserving } from '@sluice/core/http'
+import { reserving, type ReservedCost } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { waiting, waitingLine } from '@sluice/core/waiting'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -202,11 +202,10 @@ export function adapterCases(
     )
 
     /** Holds a request in the line, and counts the requests that are handled. */
-    async function hold() {
+    async function hold(cost: ReservedCost) {
       const waits = holdTimers(1_234)
       const chat = vi.fn<() => string>(() => 'chat')
       const { limiter, clock } = setUpAtMidnight(lined)
-      const cost = waiting('5s', reserving(1))
       const send = await start(limiter, { chat, options: { subject, cost } })
       await (await send()).text()
       const client = new AbortController()
@@ -217,8 +216,11 @@ export function adapterCases(
       return { held, client, chat, limiter, goOn: () => waits[0]?.() }
     }
 
-    it('holds a request until it fits', async () => {
-      const { held, chat, limiter, goOn } = await hold()
+    it.each([
+      ['charged', waiting('5s')],
+      ['reserved', waiting('5s', reserving(1))],
+    ])('holds a request until it fits, and is %s', async (_, cost) => {
+      const { held, chat, limiter, goOn } = await hold(cost)
       // It goes first.
       expect((await limiter.check(ACME)).violated?.name).toBe('rpm.line')
       goOn()
@@ -227,7 +229,7 @@ export function adapterCases(
     })
 
     it('is left with its client, and the handler does not run', async () => {
-      const { held, client, chat, limiter } = await hold()
+      const { held, client, chat, limiter } = await hold(waiting('5s'))
       client.abort()
       await expect(held).rejects.toThrow(/abort/)
       await expect.poll(async () => (await limiter.peek(ACME)).allowed).toBe(true)

@@ -1,5 +1,6 @@
 import { backpressure, concurrency, fixedWindow, InputError, type Limiter } from '@sluice/core'
 import { limitGuesses, reservationOf, reserving } from '@sluice/core/http'
+import { waiting } from '@sluice/core/waiting'
 import { HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { rateLimit, withRateLimit, type RouteLimitOptions } from '@sluice/next'
 import { describe, expect, it, vi } from 'vitest'
@@ -182,6 +183,7 @@ describe('middleware', () => {
   const reserved = reserving({ token: 1 })
   it.each([
     ['cost', { cost: reserved }],
+    ['cost', { cost: waiting('20s', reserved) }],
     ['routes[1].cost', { routes: ['/a', { path: '/b', cost: reserved }] }],
   ])('refuses to reserve, by its option %s', (option, wrong) => {
     const make = () => rateLimit(limiterOfOne(), { routes, subject, ...wrong })

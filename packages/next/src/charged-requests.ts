@@ -8,13 +8,12 @@ import {
   type RouteCost,
 } from '@sluice/core/http'
 
-/** Returns `cost` if `reserving` created it, else `undefined`. */
+/** Returns `cost` if it is reserved, else `undefined`. */
 export function reservedCost<Context extends unknown[]>(
   cost: RouteCost<Context, never> | undefined,
 ): ReservedCost<Context> | undefined {
-  return typeof cost === 'function' && 'reserveFor' in cost
-    ? (cost as ReservedCost<Context>)
-    : undefined
+  const reserved = cost as ReservedCost<Context> | undefined
+  return reserved?.isReserved ? reserved : undefined
 }
 
 /**
@@ -37,7 +36,7 @@ export function guardOfTheRest(
     ...options,
     unauthenticated: undefined,
     subject: (_request, _context, charged) => charged,
-    cost: Object.assign(rest, { reserveFor: cost.reserveFor }),
+    cost: Object.assign(rest, { reserveFor: cost.reserveFor, isReserved: true }),
   }
   return createGuard<[unknown, Subject], NextRequest>(limiterFor, guardOptions, { isCharged: true })
 }

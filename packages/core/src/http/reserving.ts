@@ -16,11 +16,13 @@ import { createCallInFlight, type CallInFlight } from './call-in-flight.ts'
 /** Options of `reserving`. */
 export type ReservingOptions = Pick<ReserveOptions, 'settleWithin' | 'unsettled'>
 
-/** A cost that is reserved, created by `reserving`. */
+/** A cost that is reserved or waits, created by `reserving` or `waiting`. */
 export interface ReservedCost<Context extends unknown[] = []> {
   (request: Request, ...context: Context): Cost | Promise<Cost>
-  /** Reserves the cost of a request. For guards. */
+  /** Decides on a request. For guards. */
   readonly reserveFor: ReserveFor
+  /** False if the request waits, and is charged for good. */
+  readonly isReserved: boolean
 }
 
 type ReserveFor = (
@@ -74,7 +76,7 @@ export function reserving<Context extends unknown[] = []>(
     typeof cost === 'function' ? cost(request, ...context) : cost
   const reserveFor: ReserveFor = (request, limiter, subject, checkOptions) =>
     reserveRequest(request, limiter, subject, { ...checkOptions, settleWithin, unsettled })
-  return Object.assign(estimate, { reserveFor })
+  return Object.assign(estimate, { reserveFor, isReserved: true })
 }
 
 const reservations = new WeakMap<Request, RequestReservation>()

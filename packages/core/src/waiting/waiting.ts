@@ -40,8 +40,9 @@ export function waiting<Context extends unknown[] = []>(
   let isFirst = true
   const costOf = (request: Request, ...context: Context) =>
     typeof cost === 'function' ? cost(request, ...context) : cost
-  const { reserveFor } = cost as Partial<ReservedCost>
+  const { reserveFor, isReserved = false } = cost as Partial<ReservedCost>
   return Object.assign(costOf, {
+    isReserved,
     reserveFor: (async (request, limiter, subject, checkOptions) => {
       const { signal } = request
       const runtime = waitingRuntime('waiting', limiter, waitMs, { ...options, signal })
