@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from 'react'
 import type { View } from '../view.ts'
-import { pointsOf, RANGES } from './series.ts'
+import { pointIn, pointsOf, RANGES } from './series.ts'
 import { countOf, dollarsOf, percentOf } from './words.ts'
 
 const PERIODS: Readonly<Record<keyof typeof RANGES, string>> = {
@@ -17,6 +17,9 @@ export interface PeriodSums {
   readonly avoidedUsd: number
 }
 
+/** The words for a tenant that was active, and is in no point: a point has those with the most dollars. */
+const NOT_DRAWN = 'Not drawn: the charts have the 50 tenants that have spent most'
+
 interface HeadlineProps {
   readonly view: View | undefined
   readonly tenant: string | undefined
@@ -30,6 +33,10 @@ export function Headline({ view, tenant, now, range }: HeadlineProps): ReactNode
   const text = useMemo(() => {
     const ticks = (range === 'hours' ? view?.minutes : view?.seconds) ?? []
     const points = pointsOf(ticks, tenant, second, RANGES[range])
+    const { spanMs, spans } = RANGES[range]
+    const known = view?.tenants.find((one) => one.tenant === tenant)
+    const wasActive = known !== undefined && known.lastAt > second - spanMs * (spans - 1)
+    if (wasActive && !ticks.some((tick) => pointIn(tick, tenant))) return NOT_DRAWN
     const sum = (name: 'allowed' | 'denied'): number =>
       points.reduce((total, point) => total + point[name], 0)
     const avoidedUsd = (points.at(-1)?.avoidedUsd ?? 0) - (points[0]?.avoidedUsd ?? 0)
