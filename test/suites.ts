@@ -17,7 +17,7 @@ export const SUITES = {
   /** Apps, packages and commands as users build, pack and start them, and clients that wait as they do. */
   apps: {
     files: [
-      'test/cli/{command-line,dev,doctor-stores,init-apps,mcp,operator-faults}.test.ts',
+      'test/cli/{command-line,dev,doctor-stores,init-apps,mcp,mcp-pipes,operator-faults}.test.ts',
       'test/clients/retries.test.ts',
       'test/dashboard/{many-processes,next,three-processes}.test.ts',
       'test/docs/start-calls.test.ts',

@@ -187,6 +187,7 @@ describe('sluice mcp', () => {
   })
 
   it('says what is wrong with a call', async () => {
+    operator.app.write('log.csv', 'time,tenant\n')
     expect(await answersTo(await connect(), MISTAKES)).toEqual(errorsOf(MISTAKES))
     expect(commandLines()).toEqual([])
   })

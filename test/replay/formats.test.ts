@@ -208,7 +208,7 @@ it('seconds from a start need that start', async () => {
 
 it('what is neither is refused by name', async () => {
   await expect(readCalls('a "b" c\n1\n')).rejects.toThrow(
-    /log: has no line of column names: .*set "format"/,
+    /log: has no line of column names. .*set "format"/,
   )
 })
 

@@ -236,8 +236,17 @@ describe('a log that names no tenants', () => {
 })
 
 it.each([
-  ['time,tenant\n', { columns: { tenant: 'org' } }, /columns: "tenant" is "org", but the log has/],
-  ['when,tenant\n', {}, /columns: must name the time, such as "time=ts"; the log has: "when"/],
+  [
+    'time,tenant\n',
+    { columns: { tenant: 'org' } },
+    /columns: "tenant" is "org", but the log has these: "time", "tenant"/,
+  ],
+  [
+    'when,tenant\n',
+    {},
+    /must name the time, such as "time=ts"; the log has these: "when", "tenant"/,
+  ],
+  ['sk-secret\n', {}, /; the log has no column with a usual name: is it a log\?/],
   ['', {}, /log: is empty/],
   [
     'time,tenant\n',

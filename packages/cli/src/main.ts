@@ -1,8 +1,10 @@
 /* The `sluice` command. */
 import { failureText } from './failure.ts'
+import { reserveOutput, writeResult } from './output.ts'
 import { runCommand } from './run-command.ts'
 
 async function main(): Promise<void> {
+  reserveOutput()
   // The reader may have read enough, such as `head -1`.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
     process.exit(code === 'EPIPE' ? 0 : 1),
@@ -12,11 +14,7 @@ async function main(): Promise<void> {
   const { text, exitCode = 0, ended } = result
   process.exitCode = exitCode
   isFinished = true
-  // A pipe may take it in parts.
-  await new Promise<void>((resolve) => {
-    if (text === '') resolve()
-    else writeResult(`${text}\n`, () => resolve())
-  })
+  if (text !== '') await writeResult(`${text}\n`)
   if (ended) process.exitCode = await ended
 }
 
@@ -29,10 +27,6 @@ function failIfUnfinished(): void {
   process.stderr.write('sluice: the file of limits has ended the process before it has loaded\n')
 }
 
-const writeResult = process.stdout.write.bind(process.stdout)
-// What a file of limits logs is no part of the result.
-process.stdout.write = process.stderr.write.bind(process.stderr)
-
 /** Without a listener, Ctrl-C ends the process at once. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
@@ -41,12 +35,12 @@ function stopSignal(): AbortSignal {
   return controller.signal
 }
 
-function fail(error: unknown): void {
+async function fail(error: unknown): Promise<void> {
   isFinished = true
-  const { err, out } = failureText(error, process.argv.slice(2))
-  process.stderr.write(`${err}\n`)
-  if (out !== undefined) writeResult(`${out}\n`)
   process.exitCode = 1
+  const { err, out } = failureText(error, process.argv.slice(2))
+  await new Promise((resolve) => process.stderr.write(`${err}\n`, resolve))
+  if (out !== undefined) await writeResult(`${out}\n`)
 }
 
 await main().catch(fail)

@@ -16,13 +16,14 @@ starts it. It changes nothing unless you allow it.
 ${LIMITER_USAGE}`,
   options: { ...LIMITER_OPTIONS, 'allow-changes': { type: 'boolean' } },
 
-  run(values, _, { stopSignal, run }) {
+  run(values, _, { folder, stopSignal, run }) {
     const own = Object.keys(LIMITER_OPTIONS).flatMap((name) => {
       const value = textOf(values, name)
       return value === undefined ? [] : [`--${name}=${value}`]
     })
     const options = {
       version: version(),
+      folder,
       mayChange: values['allow-changes'] === true,
       run: ([name = '', ...args]: readonly string[]) => asTool(() => run([name, ...own, ...args])),
     }

@@ -1,6 +1,8 @@
-import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { CommandError, installed } from '../errors.ts'
+import { createResultStream } from '../output.ts'
 import { listPages, readPage } from './pages.ts'
 import { textOf, TOOLS, type Given, type Tool } from './tools.ts'
 
@@ -9,6 +11,8 @@ export interface ServerOptions {
   readonly version: string
   /** True to offer tools that change something. */
   readonly mayChange: boolean
+  /** The folder of the project. */
+  readonly folder: string
   /** Runs a command line. @throws CommandError */
   readonly run: (
     args: readonly string[],
@@ -39,16 +43,30 @@ export async function serve(options: ServerOptions, signal: AbortSignal): Promis
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: [DOCS, ...tools].map(describe),
   }))
-  server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given = {} } }) =>
-    answer(() => call(tools, name, given, options)),
-  )
-  // What a file of limits logs is written elsewhere.
-  const output = createWriteStream('', { fd: 1, autoClose: false })
+  const open = new Set<Promise<unknown>>()
+  server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given = {} } }) => {
+    const answered = answer(() => call(tools, name, given, options))
+    open.add(answered)
+    return answered.finally(() => open.delete(answered))
+  })
+  // Each answer that a slow reader has not taken yet waits for it.
+  const output = createResultStream().setMaxListeners(0)
   await server.connect(new StdioServerTransport(process.stdin, output))
   if (!signal.aborted) {
-    await Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close'), aborted(signal)])
+    const ended = Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close')])
+    await Promise.race([ended.then(() => written(open, output)), aborted(signal)])
   }
   await server.close()
+}
+
+/** Waits until all calls are answered, and their answers written. */
+async function written(open: ReadonlySet<Promise<unknown>>, output: Writable): Promise<void> {
+  do {
+    await Promise.all(open)
+    // The transport reads and writes in steps of its own.
+    await setImmediate()
+  } while (open.size > 0)
+  await new Promise<void>((resolve) => output.end(resolve))
 }
 
 const INSTRUCTIONS =
@@ -76,7 +94,7 @@ async function call(
   tools: readonly Tool[],
   name: string,
   given: Given,
-  { run }: ServerOptions,
+  { run, folder }: ServerOptions,
 ): Promise<string> {
   if (name === DOCS.name) {
     assertArguments(DOCS, given)
@@ -88,7 +106,7 @@ async function call(
     throw new CommandError(`there is no tool "${name}"; there are ${names}`)
   }
   assertArguments(tool, given)
-  return (await run(tool.commandLine(given))).text
+  return (await run(tool.commandLine(given, folder))).text
 }
 
 function assertArguments(tool: Omit<Tool, 'commandLine'>, given: Given): void {
@@ -104,10 +122,12 @@ function assertArguments(tool: Omit<Tool, 'commandLine'>, given: Given): void {
   for (const [name, value] of Object.entries(given)) {
     const { type } = tool.arguments[name] as Tool['arguments'][string]
     const isOfType =
-      type === 'array' ? Array.isArray(value) : typeof value === type && value !== null
+      type === 'array' ? Array.isArray(value) : typeof value === type && isNoList(value)
     if (!isOfType) throw new CommandError(`${tool.name}: "${name}" must be of the type ${type}`)
   }
 }
+
+const isNoList = (value: unknown): boolean => value !== null && !Array.isArray(value)
 
 /** Returns the answer to a call. A mistake is an answer, too: the agent reads it. */
 async function answer(act: () => Promise<string>) {

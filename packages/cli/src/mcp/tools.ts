@@ -1,4 +1,6 @@
 /* The commands that an agent may run, as tools of the Model Context Protocol. */
+import { realpathSync, statSync } from 'node:fs'
+import { isAbsolute, relative, resolve } from 'node:path'
 import { CommandError } from '../errors.ts'
 
 /** The JSON Schema of one argument. */
@@ -15,8 +17,8 @@ export interface Tool {
   readonly required?: readonly string[]
   /** True if it may change something. */
   readonly changes?: true
-  /** Returns the command line. */
-  readonly commandLine: (given: Given) => readonly string[]
+  /** Returns the command line of a call, in the folder of the project. @throws CommandError */
+  readonly commandLine: (given: Given, folder: string) => readonly string[]
 }
 
 /** The arguments of a call. */
@@ -111,10 +113,10 @@ export const TOOLS: readonly Tool[] = [
       },
       tenant: { type: 'string', description: 'The tenant whose denials these are' },
     },
-    commandLine: ({ log, ...options }) => [
+    commandLine: ({ log, ...options }, folder) => [
       'preview',
       ...optionsOf(options),
-      ...(log === undefined ? [] : ['--', logOf(textOf(log))]),
+      ...(log === undefined ? [] : ['--', logOf(folder, textOf(log))]),
     ],
   },
   {
@@ -167,17 +169,40 @@ export const TOOLS: readonly Tool[] = [
   },
 ]
 
-/** Errors quote a log: an agent may read those of the project, and no secrets beside them. */
-function logOf(path: string): string {
-  const parts = path.split(/[\\/]/)
-  const isInside = parts.every((part) => part !== '' && !part.startsWith('.'))
-  if (isInside && /\.(?:csv|tsv|jsonl?|ndjson|log|txt)(?:\.gz)?$/.test(path)) return path
+const LOG_NAME = /\.(?:csv|tsv|jsonl?|ndjson|log|txt)(?:\.gz)?$/
+
+/** Returns the real path of a log. A link in the project may lead to a file outside, or to its secrets. */
+function logOf(folder: string, path: string): string {
+  if (isLogName(path)) {
+    const root = realpathSync(folder)
+    const file = realPathOf(resolve(root, path))
+    if (file === undefined) throw new CommandError(`there is no file ${path} in the project`)
+    if (isLogName(relative(root, file)) && statSync(file).isFile()) return file
+  }
   throw new CommandError(
-    'log must be a file of the project such as requests.csv: .csv, .jsonl, .json, .ndjson, .log or .txt, also with .gz, in no folder that begins with a dot',
+    'log must be a file of the project such as requests.csv: .csv, .tsv, .jsonl, .json, .ndjson, .log or .txt, also with .gz, in no folder that begins with a dot. A link must lead to such a file',
   )
 }
 
+/** Returns true for the path of a log below a folder, which needs no secrets beside it. */
+const isLogName = (path: string): boolean =>
+  !isAbsolute(path) &&
+  LOG_NAME.test(path) &&
+  path.split(/[\\/]/).every((part) => part !== '' && !part.startsWith('.'))
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
 function subjectOf(subject: unknown): string[] {
+  for (const [name, value] of Object.entries(subject ?? {})) {
+    if (typeof value === 'string' || typeof value === 'number') continue
+    throw new CommandError(`"subject": "${name}" must be a text, such as "acme"`)
+  }
   return pairsOf(subject ?? {}).map((pair) =>
     /^(?:tenant|user|route|model|plan)=/.test(pair) ? `--${pair}` : `--subject=${pair}`,
   )

@@ -110,10 +110,10 @@ export function mapColumns(
   names: readonly string[],
   columns: Readonly<Record<string, string>>,
 ): ColumnMap {
-  const list = names.map((name) => `"${name}"`).join(', ')
+  const list = listOf(names)
   for (const [field, column] of Object.entries(columns)) {
     if (names.includes(column)) continue
-    throw optionError('columns', `"${field}" is "${column}", but the log has: ${list}`)
+    throw optionError('columns', `"${field}" is "${column}", but the log has ${list}`)
   }
   const fields = Object.fromEntries(
     Object.entries(KNOWN_NAMES).map(([field, known]) => [
@@ -122,7 +122,7 @@ export function mapColumns(
     ]),
   )
   if (fields['time'] === undefined) {
-    throw optionError('columns', `must name the time, such as "time=ts"; the log has: ${list}`)
+    throw optionError('columns', `must name the time, such as "time=ts"; the log has ${list}`)
   }
   const request = names.find((name) => Object.hasOwn(APP_LOGS, name))
   const app = request === undefined ? undefined : APP_LOGS[request]
@@ -143,6 +143,13 @@ export function mapColumns(
     requestId: names.find((name) => name === app?.id),
     durationMs: names.find((name) => name === app?.durationMs),
   }
+}
+
+/** Lists the columns of a log. A file without any usual name may be no log: its first line may be a secret. */
+function listOf(names: readonly string[]): string {
+  const isLog = Object.values(KNOWN_NAMES).some((known) => findName(names, known) !== undefined)
+  if (!isLog) return 'no column with a usual name: is it a log?'
+  return `these: ${names.map((name) => `"${name}"`).join(', ')}`
 }
 
 function findName(names: readonly string[], known: readonly string[]): string | undefined {

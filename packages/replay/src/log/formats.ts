@@ -63,11 +63,8 @@ export async function shapeOf(
 function csvNames(start: string, delimiter: string): readonly string[] {
   try {
     return parse(start, { bom: true, delimiter, to_line: 1, trim: true })[0] ?? []
-  } catch (error) {
-    const { message } = error as Error
-    throw optionError(
-      'log',
-      `has no line of column names: ${message} If it is not CSV, set "format"`,
-    )
+  } catch {
+    // The parser's own error quotes the line.
+    throw optionError('log', 'has no line of column names. If it is not CSV, set "format"')
   }
 }
