@@ -173,12 +173,15 @@ describe('sluice keys', () => {
     ['create acme', /sluice keys create takes no name of a key/],
     ['rotate', /sluice keys rotate needs the name of one key/],
     ['rotate key_0123456789abcdef', /there is no key key_0123456789abcdef\. List them/],
-    ['revoke acme', /there is no key acme\. List them/],
+    ['revoke acme', /needs the name of a key, such as key_0123456789abcdef, and no other text/],
     ['revoke key_0123456789abcdef key_0123456789abcdef', /needs the name of one key/],
     ['expire key_0123456789abcdef', /name when it expires, such as --in 1h/],
     ['expire key_0123456789abcdef --in never', /--in never must be a duration/],
     ['list --tenant acme --yes', /--yes is not for sluice keys list/],
-    ['delete x', /there is no sluice keys delete; there are list, create, rotate, expire, revoke/],
+    [
+      'delete x',
+      /there is no action "delete" of sluice keys; there are list, create, rotate, expire, revoke/,
+    ],
   ])('refuses: keys %s', async (args, says) => {
     const { out, err, exitCode } = await operator.app.sluice([
       'keys',

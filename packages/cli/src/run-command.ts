@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Command, Place, Result, Values } from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
 import { version } from './version.ts'
+import { noSuch } from './wording.ts'
 import { apply } from './commands/apply.ts'
 import { dev } from './commands/dev.ts'
 import { doctor } from './commands/doctor.ts'
@@ -85,7 +86,7 @@ export async function runCommand(
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!command) {
     const names = Object.keys(COMMANDS).join(', ')
-    throw new CommandError(`there is no command "${name}"; there are ${names}`)
+    throw new CommandError(`${noSuch('command', name)}; there are ${names}`)
   }
   const { values, positionals } = parse(name, command, others)
   if (values['help'] === true) return said(command.usage + COMMON)
@@ -117,14 +118,15 @@ function parse(name: string, command: Command, args: string[]) {
     )
     const isAfter = tokens.find(({ kind }) => kind !== 'option')?.kind === 'option-terminator'
     if (command.takesArguments === 'after --' && positionals.length > 0 && !isAfter) {
-      throw new CommandError(
-        `write -- before the command: sluice ${name} -- ${positionals.join(' ')}`,
-      )
+      throw new CommandError(`write -- before the command: sluice ${name} -- COMMAND`)
     }
     return { values: values as Values, positionals }
   } catch (error) {
-    // Node's own sentences after the first are about the syntax of its options.
-    const [text = ''] = (error as Error).message.split(/\.? *\n|\. /)
+    const { code, message } = error as NodeJS.ErrnoException
+    // Node's sentence repeats the text, which may be a secret.
+    const isStray = code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL'
+    // Its sentences after the first are about the syntax of its options.
+    const [text = ''] = isStray ? ['Unexpected argument'] : message.split(/\.? *\n|\. /)
     throw new CommandError(`${text}. See: sluice ${name} --help`)
   }
 }

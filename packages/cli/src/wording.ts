@@ -9,6 +9,10 @@ export const asTool = <Result>(run: () => Promise<Result>): Promise<Result> =>
 
 const isTool = (): boolean => toolRuns.getStore() === true
 
+/** Returns that there is no such thing. A text that may be a key or a password is not repeated: logs keep what is printed. */
+export const noSuch = (kind: string, name: string): string =>
+  /^[a-z][a-z-]{0,15}$/.test(name) ? `there is no ${kind} "${name}"` : `there is no such ${kind}`
+
 /** Returns an option: `--top 20`, or the argument `"top": "20"` of a tool. */
 export function option(name: string, value?: string | true): string {
   if (isTool()) return value === undefined ? `"${name}"` : `"${name}": ${JSON.stringify(value)}`

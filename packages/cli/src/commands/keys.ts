@@ -19,6 +19,7 @@ import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.t
 import { assertShared } from '../shared-store.ts'
 import { assertNotRefused } from '../store-refusal.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { noSuch } from '../wording.ts'
 
 export const keys: Command = {
   summary: "make, replace and end a tenant's API keys",
@@ -55,11 +56,17 @@ ${LIMITER_USAGE}`,
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
     if (!action) {
       const names = Object.keys(ACTIONS).join(', ')
-      throw new CommandError(`there is no sluice keys ${name}; there are ${names}`)
+      throw new CommandError(`${noSuch('action', name)} of sluice keys; there are ${names}`)
     }
     if (others.length > 0 || (id !== undefined) !== action.needsKey) {
       const rule = action.needsKey ? 'needs the name of one key' : 'takes no name of a key'
       throw new CommandError(`sluice keys ${name} ${rule}. List them: sluice keys --tenant NAME`)
+    }
+    // A key in place of its name is not repeated: what is printed is kept in logs.
+    if (id !== undefined && !NAME.test(id)) {
+      throw new CommandError(
+        `sluice keys ${name} needs the name of a key, such as key_0123456789abcdef, and no other text. List them: sluice keys --tenant NAME`,
+      )
     }
     const stray = Object.keys(values).find((one) => OWN.has(one) && !action.takes.includes(one))
     if (stray !== undefined) throw new CommandError(`--${stray} is not for sluice keys ${name}`)
@@ -74,6 +81,9 @@ ${LIMITER_USAGE}`,
     }
   },
 }
+
+/** The form of the name of a key. */
+const NAME = /^key_[0-9a-f]{16}$/
 
 interface Call {
   readonly values: Values

@@ -47,10 +47,13 @@ const MAX_SECONDS = 30 * 86_400
 /** The shortest secret that `jwtSubject` accepts, in characters. HS256 needs 32 bytes (RFC 7518, section 3.2). */
 const MIN_SECRET_LENGTH = 32
 
+/** The form of the name of a variable. A secret in its place is hardly ever in capitals. */
+const VARIABLE = /^[A-Z][A-Z0-9_]{0,63}$/
+
 function claimOf(text: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=([^]*)$/.exec(text) ?? []
   if (name !== undefined && value !== undefined) return [name, value]
-  throw new CommandError(`--claim ${text} must be NAME=VALUE, such as --claim user=u_17`)
+  throw new CommandError('--claim must be NAME=VALUE, such as --claim user=u_17')
 }
 
 function claimsOf(
@@ -80,6 +83,9 @@ function lifetimeOf(text: string): number {
 
 /** The error never contains the secret. */
 function secretOf(variable: string, folder: string): string {
+  if (!VARIABLE.test(variable)) {
+    throw new CommandError('--variable must be the name of a variable, such as JWT_SECRET')
+  }
   const { value, file } = variableOf(variable, folder)
   if (value.length >= MIN_SECRET_LENGTH) return value
   throw new CommandError(

@@ -235,7 +235,8 @@ function assertNewKey(
     expiresIn === undefined ? undefined : durationMs(`${name}.expiresIn`, expiresIn)
   if (typeof prefix === 'string' && PREFIX.test(prefix)) return { prefix, lifetimeMs }
   const rule = 'must have at most 20 letters, digits, "_" or "-"'
-  throw new ConfigError('invalid_option', `${name}.prefix`, rule, prefix)
+  // Not shown: it may be a whole key.
+  throw new ConfigError('invalid_option', `${name}.prefix`, rule)
 }
 
 function assertOwner(subject: unknown): Readonly<Record<string, string>> {
