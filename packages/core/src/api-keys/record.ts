@@ -65,18 +65,26 @@ export const ID: RegExp = /^key_[0-9a-f]{16}$/
 export const recordKey = (id: string): string => `api-keys/${id}`
 export const listKey = (partition: string): string => `api-keys/of/${partition}`
 
-/** Returns what is stored, or `undefined` if it is no key. */
+/** Returns what is stored, or `undefined` if it is no key: a request with it could not be counted. */
 export function parseStored(text: string | undefined): StoredKey | undefined {
   const stored = parse(text) as Partial<StoredKey> | null | undefined
-  const { hash, subject, createdAt, expiresAt = 0 } = stored ?? {}
+  const { hash, subject, createdAt, expiresAt = 0, lifetimeMs = 0, replacedBy = '' } = stored ?? {}
   const isKey =
     typeof hash === 'string' &&
-    typeof createdAt === 'number' &&
-    typeof expiresAt === 'number' &&
-    typeof subject === 'object' &&
-    Object.values(subject ?? { none: 0 }).every((value) => typeof value === 'string')
+    [createdAt, expiresAt, lifetimeMs].every(Number.isFinite) &&
+    typeof replacedBy === 'string' &&
+    isOwner(subject)
   return isKey ? (stored as StoredKey) : undefined
 }
+
+/** Returns true for a subject with a tenant, whose values can all be counted by. */
+const isOwner = (subject: unknown): boolean =>
+  typeof subject === 'object' &&
+  subject !== null &&
+  Object.hasOwn(subject, 'tenant') &&
+  Object.values(subject).every(
+    (value) => typeof value === 'string' && value !== '' && value.isWellFormed(),
+  )
 
 /** Returns the names in the list of a tenant. */
 export function parseList(text: string | undefined): string[] {
