@@ -63,7 +63,8 @@ function folderAt(path: string): Folder {
     process.once('exit', () => {
       for (const each of folders.byPath.values()) each.close()
     })
-    console.info(
+    // Standard output may be a protocol's, as in an MCP server.
+    console.warn(
       `Sluice: file() counts in ${path}, for this process alone. To count for several processes or machines, ` +
         'replace it by upstash() (docs/file.md)',
     )

@@ -17,7 +17,7 @@ const folderOf = ownFolders()
 
 beforeEach(() => {
   restart()
-  vi.spyOn(console, 'info').mockImplementation(() => {})
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
 })
 afterEach(() => {
   restart()

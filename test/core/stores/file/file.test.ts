@@ -32,7 +32,7 @@ const per = ['tenant'] as const
 
 beforeEach(() => {
   restart()
-  vi.spyOn(console, 'info').mockImplementation(() => {})
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
 })
 afterEach(() => {
   restart()
@@ -170,7 +170,7 @@ it('a process that is killed has counted all that it has allowed, and never more
 
 it('says once for which it is', async () => {
   restart({ isNoted: false })
-  const said = vi.mocked(console.info)
+  const said = vi.mocked(console.warn)
   for (const made of [capped(folderOf()), capped(folderOf())]) await allowedOf(made, 2)
   expect(said.mock.calls).toEqual([[expect.stringMatching(/this process alone.* by upstash\(\)/)]])
 })
