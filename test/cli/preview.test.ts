@@ -144,6 +144,12 @@ describe('sluice preview', () => {
         { denial: { policies: [{ cost: 2 }, {}, {}, {}] } },
       ],
     })
+    app.write('src/limits.ts', limitsFile(prefix).replace("window: '1m'", "window: '2m'") + raised)
+    const leftOut =
+      'Left out: 2 of 3 denials. It is not known what a policy decides that took no part then, or had another window or refill.'
+    expect((await app.sluice(args)).out.split('\n')[0]).toBe(leftOut)
+    const parts = JSON.parse((await app.sluice([...args, '--json'])).out) as object
+    expect(Object.entries(parts)[0]).toEqual(['leftOut', leftOut])
     const none = await app.sluice(['preview', '--denials', '--tenant', 'other'])
     expect([none.exitCode, none.out.split('\n')[2]]).toEqual([
       0,
@@ -227,9 +233,10 @@ describe('sluice preview', () => {
   it('says what it has left out of the log, and what it has counted as nothing', async () => {
     app.write('log.csv', [LOG[0], LOG[1], 'x', `2026-11-26T10:00:09Z,acme,chat,10,5,`].join('\n'))
     const text = await preview()
-    expect(text).toContain('Left out: 1 malformed line. First: line 3')
+    expect(text).toMatch(/^Left out of the log: 1 malformed line\.\n/)
+    expect(text).toContain('Malformed, the first: line 3')
     expect(JSON.parse(await preview('--json'))).toMatchObject({
-      notes: expect.arrayContaining([expect.stringContaining('Left out: 1 malformed line')]),
+      notes: expect.arrayContaining([expect.stringContaining('Malformed, the first')]),
     })
     app.write(
       'log.csv',

@@ -38,10 +38,12 @@ describe('sluice replay', () => {
     const { status, stdout, stderr } = run(write('log.csv', LOG), '--limits', limits(3))
     expect(stderr).toMatch(/^replay: \d+ %$/m)
     expect(status).toBe(0)
-    expect(stdout).toMatch(/^4 calls, 1 tenant, 40 tokens, from 2026-03-01 12:00:00 to 2026-03-01/)
+    expect(stdout).toMatch(
+      /^Left out of the log: 1 malformed line\.\n\n4 calls, 1 tenant, 40 tokens, from 2026-03-01 12:00:00 to 2026-03-01/,
+    )
     expect(stdout).toMatch(/^calls denied +1$/m)
     expect(stdout).toMatch(/^rpm +request +1 +1 +2026-03-01 12:00:03/m)
-    expect(stdout).toContain('Left out: 1 malformed line. First: line 6: ')
+    expect(stdout).toContain('Malformed, the first: line 6: ')
     expect(stdout).toContain('A denied call is not sent again')
   })
 
@@ -166,8 +168,8 @@ describe('sluice replay', () => {
       /--ignore-status 42 must be a list of statuses/,
     ],
     [
-      [write('log.csv', LOG), '--limits', limits(1), '--reorder-window', '1'.repeat(30)],
-      /--reorder-window must be a text/,
+      [write('log.csv', LOG), '--limits', limits(1), '--usage-period', '1'.repeat(30)],
+      /--usage-period must be a text/,
     ],
     [
       [write('log.csv', LOG), '--limits', limits(1), '--denials', '/none/denials.jsonl'],

@@ -8,13 +8,6 @@ const AT = Date.UTC(2026, 2, 1, 12, 0, 0)
 const TIME = '2026-03-01T12:00:00Z'
 const NAMELESS = `time\n${`${TIME}\n`.repeat(20_000)}`
 
-/** A log with calls at these seconds. */
-const logOf = (...seconds: number[]): string =>
-  ['time,tenant', ...seconds.map((second) => `${AT / 1_000 + second},acme`)].join('\n')
-
-const secondsOf = (calls: readonly { at: number }[]): number[] =>
-  calls.map(({ at }) => (at - AT) / 1_000)
-
 const assignedNames = async (seed: number): Promise<string[]> =>
   (await readCalls(NAMELESS, { tenants: 100, seed })).calls.map(({ subject }) => subject.tenant)
 
@@ -192,27 +185,6 @@ describe('times', () => {
   })
 })
 
-describe('calls out of order', () => {
-  it('are put in order within a time', async () => {
-    const { calls, log: read } = await readCalls(logOf(5, 3, 9, 1, 30, 8, 15), {
-      reorderWindow: '10s',
-    })
-    expect(secondsOf(calls)).toEqual([1, 3, 5, 9, 15, 30])
-    expect(read.facts.late).toEqual({ count: 1, firstLines: [7] })
-  })
-
-  it('are put in order within a number of calls', async () => {
-    const { calls, log: read } = await readCalls(logOf(2, 1, 4, 3, 0), { reorderCalls: 1 })
-    expect(secondsOf(calls)).toEqual([1, 2, 3, 4])
-    expect(read.facts.late).toEqual({ count: 1, firstLines: [6] })
-  })
-
-  it('keep the order of the log when their times are equal', async () => {
-    const { calls } = await readCalls(logOf(2, 1, 1, 2, 1))
-    expect(calls.map(({ line }) => line)).toEqual([3, 4, 6, 2, 5])
-  })
-})
-
 it('leaves out calls with a status that you name, and counts them', async () => {
   const text = `time,tenant,status\n${TIME},acme,401\n${TIME},acme,200\n`
   const { calls, log } = await readCalls(text, { ignoreStatus: [401] })
@@ -254,7 +226,7 @@ it.each([
     /format: must be one of "csv", "jsonl", "json", "otlp", "access", "alb"/,
   ],
   ['time,tenant\n', { reorderCalls: 0 }, /reorderCalls: must be a whole number from 1/],
-  ['time,tenant\n', { reorderWindow: '1 hour' as '1h' }, /reorderWindow: must be a text such as/],
+  ['time,tenant\n', { usagePeriod: '1 hour' as '1h' }, /usagePeriod: must be a text such as/],
 ])('names the option at fault: %j with %j', async (text, options, message) => {
   await expect(readCalls(text, options)).rejects.toThrow(message)
 })

@@ -25,7 +25,7 @@ it('the text of a replay has the totals, the smallest limits and the lines that 
   const text = renderText(result, facts, suggestion)
   expect(text).toMatch(/^ +limits of 3 +limits of 5$/m)
   expect(text).toMatch(/^rpm +- +request +3 +10 +b +2026-03-01 12:00:18$/m)
-  expect(text).toContain('Left out: 1 malformed line. First: line 32: ')
+  expect(text).toContain('Malformed, the first: line 32: ')
   expect(text).not.toContain('shadow')
 })
 

@@ -29,7 +29,7 @@ export { suggestLimits } from './limits/suggest-limits.ts'
 export type { SuggestedLimit, Suggestion, SuggestOptions } from './limits/suggest-limits.ts'
 
 // Reports
-export { readingNotes } from './report/notes.ts'
+export { leftOutText, readingNotes } from './report/notes.ts'
 export { suggestionNotes } from './report/suggestion.ts'
 export { suggestionTable } from './report/tables.ts'
 export type { Table } from './report/text-table.ts'

@@ -77,11 +77,17 @@ ${LOG_USAGE}
     const { rules } = definitionOf(limiter)
     const lines = changes.flatMap((change) => changeLines(change, rules))
     if (tenant !== undefined) {
-      const { text, json } = await previewDenials(limiter, tenant, desired, top)
+      const { text, json, leftOut } = await previewDenials(limiter, tenant, desired, top)
       const note = (await settingsOf(limiter)).some(isTemporary) ? [UNTIL_NOTE] : []
       return {
-        text: [...lines, ...(lines.length > 0 ? [''] : []), text, ...note].join('\n'),
-        json: { changes, ...json },
+        text: [
+          ...(leftOut === undefined ? [] : [leftOut, '']),
+          ...lines,
+          ...(lines.length > 0 ? [''] : []),
+          text,
+          ...note,
+        ].join('\n'),
+        json: { ...json, changes },
       }
     }
     try {
@@ -139,7 +145,7 @@ async function decide(
   values: Values,
   { limiter, desired, prices, except }: Limits,
 ): Promise<Omit<Preview, 'changes'>> {
-  const { boundDenials, compare, findMistakes, openLog, policySet, readingNotes } =
+  const { boundDenials, compare, findMistakes, leftOutText, openLog, policySet, readingNotes } =
     await import('@sluice/replay')
   const stored = await settingsOf(limiter)
   const sets = [
@@ -164,6 +170,7 @@ async function decide(
       ? await boundDenials(log.sums(), log.spreadMs, sets)
       : undefined
   return {
+    leftOut: leftOutText(log.facts),
     log: { calls: result.log.used.calls, from: result.log.from, to: result.log.to },
     stillDenied: result.comparison.bothDeny,
     nowAllowed: result.comparison.onlyFirstDenies,

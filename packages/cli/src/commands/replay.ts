@@ -58,7 +58,7 @@ Output
 }
 
 async function run(path: string, values: Values, folder: string): Promise<Result> {
-  const { openLog, renderText, replay: replayLog } = await import('@sluice/replay')
+  const { leftOutText, openLog, renderText, replay: replayLog } = await import('@sluice/replay')
   const [against, exceptText] = [textOf(values, 'against'), textOf(values, 'except')]
   const except = exceptText === undefined ? undefined : itemsOf('except', exceptText)
   const logOptions = logOptionsOf(values)
@@ -80,7 +80,7 @@ async function run(path: string, values: Values, folder: string): Promise<Result
   const suggestion = values['suggest'] === true ? await findLimits(log, set, except) : undefined
   return {
     text: renderText(result, facts, suggestion),
-    json: { ...result, facts, suggestion },
+    json: { leftOut: leftOutText(facts), ...result, facts, suggestion },
   }
 }
 

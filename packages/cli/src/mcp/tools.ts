@@ -100,6 +100,10 @@ export const TOOLS: readonly Tool[] = [
       },
       start: { type: 'string', description: 'The time from which the log counts seconds' },
       model: { type: 'string', description: 'The model of calls without one' },
+      'reorder-calls': {
+        type: 'string',
+        description: 'The calls to hold back, to put them in order: any order for twice as many',
+      },
       'usage-period': { type: 'string', description: 'The time of a row of sums, such as 1d' },
       top: { type: 'string', description: 'The most tenants or denials to list' },
       suggest: {

@@ -11,7 +11,7 @@ export async function previewDenials(
   tenant: string,
   desired: readonly DesiredEntry[],
   top: number,
-): Promise<{ text: string; json: object }> {
+): Promise<{ text: string; json: object; leftOut?: string }> {
   const { judgeDenials, policySet } = await import('@sluice/replay')
   const denials = await recordedDenials(limiter, tenant)
   if (denials.length === 0) {
@@ -34,17 +34,15 @@ export async function previewDenials(
     ])
   const text = [
     `Of ${amountText(judged.length, 'denial')} of ${nameText(tenant)} that ${judged.length === 1 ? 'is' : 'are'} recorded, ${timeText(first)} to ${timeText(last)}:`,
-    `Allowed then: ${allowed}. Denied as now: ${denied}.${unknown > 0 ? ` Not known: ${unknown}.` : ''}`,
+    `Allowed then: ${allowed}. Denied as now: ${denied}.`,
     '',
     table(['time', 'id', 'denied by', 'then'], rows),
     ...moreText(judged.length, top),
     '',
     'Each is decided by what was used when it was denied, and by those before it that are allowed then. More may have been denied than are recorded.',
-    ...(unknown > 0
-      ? [
-          'It is not known what a policy decides that took no part then, or had another window or refill.',
-        ]
-      : []),
   ].join('\n')
-  return { text, json: { tenant, allowed, denied, unknown, denials: judged } }
+  const json = { tenant, allowed, denied, unknown, denials: judged }
+  if (unknown === 0) return { text, json }
+  const leftOut = `Left out: ${unknown} of ${amountText(judged.length, 'denial')}. It is not known what a policy decides that took no part then, or had another window or refill.`
+  return { text, leftOut, json: { leftOut, ...json } }
 }

@@ -18,7 +18,6 @@ export const LOG_OPTIONS = {
   model: { type: 'string' },
   'ignore-status': { type: 'string' },
   'reorder-calls': { type: 'string' },
-  'reorder-window': { type: 'string' },
   'usage-period': { type: 'string' },
 } as const
 
@@ -33,8 +32,7 @@ export const LOG_USAGE = `  --format NAME         csv, jsonl, json, otlp, access
   --plan NAME           the plan of calls without one (default: your default plan)
   --model NAME          the model of calls without one, for their price
   --ignore-status A,B   leave out calls with these statuses
-  --reorder-calls N     the most calls to hold back, to put them in order (default: 10000)
-  --reorder-window TIME the longest time to hold one back, by the log's times (default: 1m)
+  --reorder-calls N     the calls to hold back, to put them in order: any order for twice as many (default: 250000)
   --usage-period TIME   the time that each row of a usage export covers (default: 1h)
 `
 
@@ -61,7 +59,6 @@ export function logOptionsOf(values: Values): LogOptions {
     model,
     ignoreStatus: statusesOf(textOf(values, 'ignore-status')),
     reorderCalls: numberOf(values, 'reorder-calls'),
-    reorderWindow: textOf(values, 'reorder-window') as Duration | undefined,
     usagePeriod: textOf(values, 'usage-period') as Duration | undefined,
   }
 }

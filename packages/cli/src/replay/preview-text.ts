@@ -14,6 +14,8 @@ export interface SmallestLimits extends Suggestion {
 export interface Preview {
   /** The settings that change, a line each. */
   readonly changes: readonly string[]
+  /** The lines and calls of the log that are left out, in words. */
+  readonly leftOut: string | undefined
   readonly log: {
     readonly calls: number
     readonly from?: string | undefined
@@ -44,6 +46,7 @@ const HEAD = ['tenant', 'calls', 'tokens', 'dollars', 'by', 'since']
 /** Returns a preview for a terminal. */
 export const previewText = (preview: Preview, top: number): string =>
   [
+    ...(preview.leftOut === undefined ? [] : [preview.leftOut, '']),
     ...preview.changes,
     ...(preview.changes.length > 0 ? [''] : []),
     ...summary(preview),
@@ -61,6 +64,7 @@ export const previewComment = (preview: Preview, top: number): string =>
   [
     '### What these limits would have done',
     '',
+    ...(preview.leftOut === undefined ? [] : [`**${escaped(preview.leftOut)}**`, '']),
     ...preview.changes.map((line) => `- ${escaped(line)}`),
     ...(preview.changes.length > 0 ? [''] : []),
     ...summary(preview).map((line) => `${escaped(line)}  `),

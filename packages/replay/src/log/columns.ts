@@ -47,6 +47,7 @@ const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   input: [
     'input',
     'input_tokens',
+    'input_token',
     'prompt_tokens',
     'usage.prompt_tokens',
     'usage.input_tokens',
@@ -56,14 +57,15 @@ const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   output: [
     'output',
     'output_tokens',
+    'output_token',
     'completion_tokens',
     'usage.completion_tokens',
     'usage.output_tokens',
     'gen_ai.usage.output_tokens',
     'GeneratedTokens',
   ],
-  tokens: ['tokens', 'total_tokens', 'usage.total_tokens'],
-  cost: ['cost', 'cost_usd', 'usage.cost'],
+  tokens: ['tokens', 'token', 'total_tokens', 'usage.total_tokens'],
+  cost: ['cost', 'cost_usd', 'usd', 'total_cost', 'response_cost', 'usage.cost'],
 }
 
 /** The column of each field, dimension and unit that a log has. */
@@ -98,27 +100,43 @@ const APP_LOGS: Readonly<Record<string, AppLog>> = {
 
 const UNIT = 'unit:'
 
+/** The fields of units, which policies call by these names. */
+const FIELDS_OF_UNITS: Readonly<Record<string, string>> = {
+  usd: 'cost',
+  token: 'tokens',
+  input_token: 'input',
+  output_token: 'output',
+}
+
 /**
  * Finds the columns to read.
  *
  * @param names The names that the log has.
- * @param columns The names that you have given, by field; `unit:images` is a unit of your own, and any other
+ * @param given The names that you have given, by field; `unit:images` is a unit of your own, and any other
  * name is a dimension.
  * @throws ConfigError When a column does not exist, or no column is the time.
  */
 export function mapColumns(
   names: readonly string[],
-  columns: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, string>>,
 ): ColumnMap {
+  const columns = Object.fromEntries(
+    Object.entries(given).map(([field, column]) => [FIELDS_OF_UNITS[field] ?? field, column]),
+  )
   const list = listOf(names)
   for (const [field, column] of Object.entries(columns)) {
     if (names.includes(column)) continue
     throw optionError('columns', `"${field}" is "${column}", but the log has ${list}`)
   }
+  // The column of a unit of your own, such as "cost" in credits, is no field.
+  const units = new Set(
+    Object.entries(columns).flatMap(([name, column]) => (name.startsWith(UNIT) ? [column] : [])),
+  )
+  const free = names.filter((name) => !units.has(name))
   const fields = Object.fromEntries(
     Object.entries(KNOWN_NAMES).map(([field, known]) => [
       field,
-      columns[field] ?? findName(names, known),
+      columns[field] ?? findName(free, known),
     ]),
   )
   if (fields['time'] === undefined) {

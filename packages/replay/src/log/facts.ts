@@ -1,12 +1,9 @@
-import type { Call } from '../call.ts'
 import type { Fault } from './row.ts'
 
 /** The lines of a log that were not replayed. */
 export interface LogFacts {
   /** Lines that cannot be read, and the first of them. */
   readonly malformed: { readonly count: number; readonly first: readonly Fault[] }
-  /** Calls that came too late to be put in order, and the lines of the first. */
-  readonly late: { readonly count: number; readonly firstLines: readonly number[] }
   /** Calls left out because of their status. */
   readonly ignored: number
   /** Calls left out because they match none of `routes`. */
@@ -21,7 +18,6 @@ export interface FactCollector {
   unmatched: number
   others: number
   addFault(fault: Fault): void
-  addLate(call: Call): void
   read(): LogFacts
 }
 
@@ -31,8 +27,7 @@ const SHOWN = 5
 /** Creates an empty collector. */
 export function createFacts(): FactCollector {
   let first: Fault[] = []
-  const firstLines: number[] = []
-  let [malformed, late] = [0, 0]
+  let malformed = 0
   const collector: FactCollector = {
     ignored: 0,
     unmatched: 0,
@@ -43,13 +38,8 @@ export function createFacts(): FactCollector {
       if (first.length === SHOWN && fault.line > (first.at(-1)?.line ?? 0)) return
       first = [...first, fault].toSorted((a, b) => a.line - b.line).slice(0, SHOWN)
     },
-    addLate({ line }) {
-      late += 1
-      if (firstLines.length < SHOWN) firstLines.push(line)
-    },
     read: () => ({
       malformed: { count: malformed, first },
-      late: { count: late, firstLines },
       ignored: collector.ignored,
       unmatched: collector.unmatched,
       others: collector.others,

@@ -52,10 +52,11 @@ export interface LogOptions {
   readonly routes?: readonly RouteInput[] | undefined
   /** Leaves out calls with these statuses, such as 401. @default none */
   readonly ignoreStatus?: readonly number[] | undefined
-  /** The most calls to hold back, to put them in order. @default 10_000 */
+  /**
+   * The calls to hold back, to put them in order: a log of up to twice as many may have any order. Takes some 500 bytes
+   * of memory for each. @default 250_000
+   */
   readonly reorderCalls?: number | undefined
-  /** The longest time to hold a call back, by the times of the log. @default '1m' */
-  readonly reorderWindow?: Duration | undefined
   /** The time that each row of a usage export covers. @default '1h' */
   readonly usagePeriod?: Duration | undefined
 }
@@ -66,7 +67,10 @@ export interface Log {
   readonly format: LogFormat
   /** The time over which the calls of a row are spread, in milliseconds; `undefined` if each row is a call. */
   readonly spreadMs: number | undefined
-  /** Reads the calls in the order of their times, without holding them in memory. */
+  /**
+   * Reads the calls in the order of their times, without holding all of a long log in memory. Throws a ConfigError when
+   * the log is further out of order than `reorderCalls` allows.
+   */
   calls(onProgress?: (share: number) => void): AsyncIterable<Call>
   /** Reads the rows of a usage export as they are, in the order of their times. `undefined` if each row is a call. */
   readonly sums: ((onProgress?: (share: number) => void) => AsyncIterable<CallSum>) | undefined
@@ -84,10 +88,7 @@ export interface Log {
  */
 export async function openLog(path: string, options: LogOptions = {}): Promise<Log> {
   const { columns = {}, delimiter = ',', tenants, seed = 1, ignoreStatus = [] } = options
-  const bounds = {
-    calls: assertPositiveInteger('reorderCalls', options.reorderCalls ?? 10_000, 1_000_000),
-    windowMs: durationMs('reorderWindow', options.reorderWindow ?? '1m'),
-  }
+  const most = assertPositiveInteger('reorderCalls', options.reorderCalls ?? 250_000, 10_000_000)
   const periodMs = durationMs('usagePeriod', options.usagePeriod ?? '1h')
   if (tenants !== undefined) assertPositiveInteger('tenants', tenants)
   assertPositiveInteger('seed', seed, 2_147_483_646)
@@ -134,15 +135,17 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
     facts = createFacts()
     return readCalls(rows(openBytes(path, onProgress)))
   }
-  const inOrder = (calls: AsyncIterable<Call>): AsyncGenerator<Call> =>
-    reorder(calls, bounds, (call) => facts.addLate(call))
+  const inOrder = (calls: AsyncIterable<Call>): AsyncGenerator<Call> => reorder(calls, most)
 
   return {
     path,
     format,
     spreadMs: isUsage ? periodMs : undefined,
-    calls: (onProgress) =>
-      inOrder(isUsage ? spreadRows(read(onProgress), periodMs) : read(onProgress)),
+    calls(onProgress) {
+      const calls = inOrder(read(onProgress))
+      // Rows that overlap give calls that do.
+      return isUsage ? inOrder(spreadRows(calls, periodMs)) : calls
+    },
     sums: isUsage ? (onProgress) => sumsOf(inOrder(read(onProgress))) : undefined,
     get facts() {
       return facts.read()

@@ -4,30 +4,41 @@ import { MAX_PARTITIONS } from '../simulation/twin.ts'
 import { count, counted } from './format.ts'
 
 /**
- * Returns what a reader must know of how a log was read, such as lines that were left out.
+ * Returns the lines and calls of a log that a report leaves out, as its first line; `undefined` if there are none.
+ *
+ * @example
+ * const first = leftOutText(log.facts)
+ */
+export function leftOutText({
+  malformed,
+  ignored,
+  unmatched,
+  others,
+}: LogFacts): string | undefined {
+  const parts = [
+    [malformed.count, 'malformed line', ''],
+    [ignored, 'call', ' with a status to ignore'],
+    [unmatched, 'call', ' without a route that matches'],
+    [others, 'line', ' without a request of its own'],
+  ] as const
+  const texts = parts.flatMap(([left, noun, why]) => (left > 0 ? [counted(left, noun) + why] : []))
+  return texts.length === 0 ? undefined : `Left out of the log: ${texts.join(', ')}.`
+}
+
+/**
+ * Returns what a reader must know of how a log was read, such as its first malformed lines.
  *
  * @param countsDollars True if calls without a price matter.
  * @example
  * const notes = readingNotes(result.log, log.facts, true)
  */
 export function readingNotes(log: LogReport, facts: LogFacts, countsDollars: boolean): string[] {
-  const { malformed, late, ignored, unmatched, others } = facts
   const notes: string[] = []
-  if (malformed.count > 0) {
-    const first = malformed.first.map(({ line, reason }) => `line ${line}: ${reason}`).join('; ')
-    notes.push(`Left out: ${counted(malformed.count, 'malformed line')}. First: ${first}.`)
+  const { first } = facts.malformed
+  if (first.length > 0) {
+    const lines = first.map(({ line, reason }) => `line ${line}: ${reason}`).join('; ')
+    notes.push(`Malformed, the first: ${lines}.`)
   }
-  if (late.count > 0) {
-    const lines = late.firstLines.join(', ')
-    const where = `Lines ${lines}${late.count > late.firstLines.length ? ', …' : ''}.`
-    notes.push(
-      `Left out: ${counted(late.count, 'call')} that came too late to be put in order. ${where}`,
-    )
-  }
-  if (ignored > 0) notes.push(`Left out: ${counted(ignored, 'call')} because of their status.`)
-  if (unmatched > 0)
-    notes.push(`Left out: ${counted(unmatched, 'call')} without a route that matches.`)
-  if (others > 0) notes.push(`Left out: ${counted(others, 'line')} that are no request.`)
   if (log.refused > 0) notes.push(`The log has ${counted(log.refused, 'call')} with status 429.`)
   if (countsDollars && log.unpriced > 0) {
     notes.push(`Counted as $0: ${counted(log.unpriced, 'call')} with neither a cost nor a price.`)

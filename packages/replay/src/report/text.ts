@@ -3,7 +3,7 @@ import type { Suggestion } from '../limits/suggest-limits.ts'
 import type { Replay, SetReport } from '../simulation/report-types.ts'
 import { ASSUMPTIONS } from './assumptions.ts'
 import { count, counted, dollars, time } from './format.ts'
-import { logNotes } from './notes.ts'
+import { leftOutText, logNotes } from './notes.ts'
 import { shadowTables } from './shadow.ts'
 import { suggestionNotes } from './suggestion.ts'
 import {
@@ -26,7 +26,9 @@ export function renderText(replay: Replay, facts: LogFacts, suggestion?: Suggest
     ...(usd > 0 ? [dollars(usd)] : []),
   ].join(', ')
   const comparison = comparisonTable(replay)
+  const leftOut = leftOutText(facts)
   const text = [
+    ...(leftOut === undefined ? [] : [leftOut]),
     `${use}, from ${time(log.from)} to ${time(log.to)} UTC`,
     drawTable(totalsTable(replay)),
     ...sets.flatMap((set) => setParts(set, sets.length > 1)),
