@@ -60,6 +60,8 @@ export interface SettledRecord {
   readonly tokens: number
   readonly returned: Readonly<Record<string, number>>
   readonly overrun: Readonly<Record<string, number>>
+  /** The estimates by policy, if the call was decided without the store, which has charged it, too. */
+  readonly stored?: Readonly<Record<string, number>>
 }
 
 /** A reservation was settled too late: its estimate is final. */
@@ -152,13 +154,21 @@ function factOf(state: PolicyState, at: number, route: string | undefined): Poli
 
 /** Returns the record of a settlement. */
 export function settledRecord(event: LimiterEvents['settled']): SettledRecord {
-  const { id, returned, overrun, corrections, wasReleased } = event
+  const { id, charges, returned, overrun, corrections, wasReleased, replyWasLost } = event
   const moved: Record<string, number> = {}
   for (const { policy, reserved, actual } of corrections) {
     // The record of its release has given back the whole estimate.
     moved[policy.unit] = wasReleased ? actual : actual - reserved
   }
-  return { type: 'settled', id, returned, overrun, tokens: tokensOf((unit) => moved[unit]) }
+  const stored = Object.fromEntries(charges.map(({ policy, units }) => [policy, units]))
+  return {
+    type: 'settled',
+    id,
+    returned,
+    overrun,
+    tokens: tokensOf((unit) => moved[unit]),
+    ...(replyWasLost && { stored }),
+  }
 }
 
 /** Returns the tokens among units: `token`, or `input_token` and `output_token` together. */

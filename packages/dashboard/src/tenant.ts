@@ -138,7 +138,9 @@ export class Tenant {
     for (const { view, cap } of this.#policies.values()) {
       if (view.limiter !== limiter || view.unit === 'call') continue
       const units = (moved.overrun[view.unit] ?? 0) - (moved.returned[view.unit] ?? 0)
-      cap?.settle(units, at, view.windowMs, isDegraded)
+      const estimate = moved.stored?.[view.name] ?? 0
+      if (moved.stored) cap?.settle(-estimate, at, view.windowMs, true)
+      cap?.settle(units + estimate, at, view.windowMs, isDegraded && !moved.stored)
       if (cap) view.remaining = Math.max(0, view.limit - cap.stored)
       else if (!isDegraded) view.remaining = within(view.remaining - units, view.limit)
     }

@@ -33,6 +33,7 @@ export async function correctCharges(
       mark: markKey(id),
       isLocal: false,
       isRelease: false,
+      attempt: '',
       now,
       clockIsInjected,
       startedAt,

@@ -1,6 +1,11 @@
 /* Reservations that leases have served, until they are settled. */
 import type { Operation, Store } from '../stores/store.ts'
-import type { Correction, SettleRequest, SettleResult } from '../reservations/settle-request.ts'
+import type {
+  Correction,
+  SettledBefore,
+  SettleRequest,
+  SettleResult,
+} from '../reservations/settle-request.ts'
 import type { Moment } from './block.ts'
 import type { Served } from './lease-book.ts'
 import { SETTLED_MS } from '../reservations/settle-request.ts'
@@ -27,8 +32,8 @@ interface HeldCall {
   asked?: SettleRequest
   /** Overruns of a settlement. After a failure, a repeated one charges what is left. */
   readonly overruns: Map<Served, Overrun>
-  /** The units that its settlement has charged, by position of the policy. Undefined before. */
-  settled?: ReadonlyMap<number, number>
+  /** Its settlement, with the units that it has charged. Undefined before. */
+  settled?: SettledBefore
 }
 
 /** The longest time for which a call holds a block open: until then, the block has a mark in the store. */
@@ -96,7 +101,7 @@ export class HeldCalls {
       this.#forget(data.id)
       return undefined
     }
-    if (call.settled) return { before: call.settled }
+    if (call.settled) return call.settled
     return { applied: await this.#correct(call, data, startedAt, now), wasReleased: false }
   }
 
@@ -121,8 +126,8 @@ export class HeldCalls {
       // By a settlement of this process whose reply was lost; or by another process, which has left the leases alone.
       if (!call.settled && asked) await this.#correct(call, asked, startedAt, now)
       release(call)
-      call.settled ??= new Map()
-      return { before: new Map([...result.before, ...call.settled]) }
+      call.settled ??= { ...result, before: new Map() }
+      return { ...result, before: new Map([...result.before, ...call.settled.before]) }
     }
     const applied = await this.#correct(call, data, startedAt, now)
     const inStore = result.applied.values()
@@ -160,7 +165,8 @@ export class HeldCalls {
       const more = correction.actual - part.entry.cost
       return more < 0 ? part.lease.move(more, now) : more
     })
-    call.settled = new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0]))
+    const before = new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0]))
+    call.settled = { before, attempt: data.attempt, wasReleased: false }
     call.until = now.steady + SETTLED_MS
     release(call)
     return applied

@@ -2,6 +2,7 @@ import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
 import type { Subject } from '../subject.ts'
+import type { ResolvedEntry } from './resolve.ts'
 
 /** The events of a limiter, by name. */
 export interface LimiterEvents {
@@ -96,6 +97,8 @@ interface SettledEvent extends ReservedUnits {
    * returned, so now `actual` is charged in full.
    */
   readonly wasReleased: boolean
+  /** True if the call was decided without the store, which has charged it, too: only its reply was lost. */
+  readonly replyWasLost: boolean
 }
 
 /** A fault that does not stop decisions. */
@@ -135,6 +138,7 @@ export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
   readonly reserved?: (
     event: Pick<LimiterEvents['reserved'], 'subject' | 'decision'> & {
       readonly data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>
+      readonly entries: readonly Pick<ResolvedEntry, 'policy' | 'policyLimit'>[]
     },
   ) => void
 }

@@ -67,9 +67,11 @@ function createEmitters(extensions: readonly ExtensionInstance[], clock: Clock):
 
 /** Adds to the data of a reservation what it was made for, so that its settlement in another process knows it. */
 function noteOrigin(emit: Listeners['reserved']): (event: never) => void {
-  return ({ data, subject, decision }: Parameters<Emitters['reserved'] & object>[0]) => {
-    const { plan, at, policies } = decision
-    const limits = Object.fromEntries(policies.map(({ name, limit }) => [name, limit]))
+  return ({ data, subject, decision, entries }: Parameters<Emitters['reserved'] & object>[0]) => {
+    const { plan, at } = decision
+    const limits = Object.fromEntries(
+      entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),
+    )
     const origin: ReservationOrigin = { subject, plan, at, limits }
     Object.assign(data, { origin })
     emit?.({ id: data.id, subject, decision, settleBy: data.settleBy })

@@ -7,6 +7,7 @@ import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { assertReservationId } from './reservation-data.ts'
 import { settle, type Settled } from './settle.ts'
+import { startTelling } from './telling.ts'
 
 /** The options of one call to `cancelById`. */
 export interface CancelByIdOptions<Unit extends string = string> {
@@ -51,8 +52,10 @@ export async function cancelById<
     index,
   }))
   const { plan, at } = decision
-  const limits = Object.fromEntries(entries.map(({ policy, limit }) => [policy.name, limit]))
+  const limits = Object.fromEntries(
+    entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),
+  )
   const origin = { subject, plan, at, limits }
   const data: ReservationData = { id, madeIn: 'store', settleBy: Infinity, charges, origin }
-  return settle(data, runtime, () => 0)
+  return settle(data, runtime, () => 0, startTelling())
 }

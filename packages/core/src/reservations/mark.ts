@@ -1,3 +1,4 @@
+import type { WaitUntil } from '../internal/background.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { ResolvedEntry } from '../limiter/resolve.ts'
 import type { LuaMarkKind } from '../lua/twins.ts'
@@ -17,7 +18,7 @@ export interface Unsettled {
   /** Returns the key of the list of open reservations. */
   openKey(entries: readonly ResolvedEntry[]): string
   /** Releases the reservations of a list that were not settled in time. Returns their number. */
-  sweep(runtime: LimiterRuntime, openKey: string): Promise<number>
+  sweep(runtime: LimiterRuntime, openKey: string, waitUntil?: WaitUntil): Promise<number>
 }
 
 /** The notes of a decision's charges, which are no part of its answer: a text, or nil before the first. */

@@ -5,6 +5,7 @@ import type { LuaMarkKind, LuaOperationKind } from '../lua/twins.ts'
 import type { Operation, StateMap, StoreRequest } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock } from '../clock.ts'
+import { runInBackground } from '../internal/background.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
@@ -13,6 +14,8 @@ import { CLOCK } from '../lua/program.ts'
 import { KEPT, noteCharge, writeMark, type Unsettled } from './mark.ts'
 import { markKey, parseReservation, type Charge, type ReservationData } from './reservation-data.ts'
 import { settle } from './settle.ts'
+import { settleWithRetry } from './settle-with-retry.ts'
+import { startTelling } from './telling.ts'
 
 /** The time for which a late settlement still finds its mark, in milliseconds: a day. */
 const LATE_MS = 86_400_000
@@ -80,9 +83,17 @@ const RELEASE: Unsettled = {
     return `open:${policy.stripes > 1 ? key.replace(/:\d+\/\d+$/, '') : key}`
   },
 
-  async sweep(runtime, openKey) {
+  async sweep(runtime, openKey, waitUntil) {
     const due = await runtime.store.run(findDue(runtime, openKey))
-    const swept = due.map((data) => settle(data, runtime, () => 0, true))
+    const swept = due.map((data) => {
+      const telling = startTelling()
+      const attempt = () => settle(data, runtime, () => 0, telling, true)
+      return attempt().catch((error: unknown) => {
+        // Nobody else finds it in the list, so only this process can tell that it is released.
+        runInBackground(settleWithRetry(attempt), waitUntil)
+        throw error
+      })
+    })
     return (await Promise.all(swept)).filter(({ applied }) => applied).length
   },
 }

@@ -6,6 +6,7 @@ import { InputError } from '../errors.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { parseReservation, type ReservationData } from './reservation-data.ts'
 import { settle, type Settled } from './settle.ts'
+import { startTelling } from './telling.ts'
 
 /** A charge that is an estimate until it is settled. If it is never settled, the estimate stays charged. */
 export interface Reservation<Unit extends string = string> {
@@ -45,6 +46,7 @@ export function createReservation<Unit extends string>(
   data: ReservationData,
   runtime: LimiterRuntime,
 ): Reservation<Unit> {
+  const telling = startTelling()
   return {
     async settle(actual) {
       if (actual === undefined || actual === null) {
@@ -53,11 +55,11 @@ export function createReservation<Unit extends string>(
       }
       assertCost(actual, runtime.program.units)
       const reported = new Set(typeof actual === 'number' ? ['request'] : Object.keys(actual))
-      return settle(data, runtime, (unit, reserved) =>
-        reported.has(unit) ? costIn(actual, unit) : reserved,
-      )
+      const unitsOf = (unit: string, reserved: number): number =>
+        reported.has(unit) ? costIn(actual, unit) : reserved
+      return settle(data, runtime, unitsOf, telling)
     },
-    cancel: () => settle(data, runtime, () => 0),
+    cancel: () => settle(data, runtime, () => 0, telling),
     toJSON: () => data,
   }
 }

@@ -6,7 +6,7 @@ import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import type { Reservation } from './reservation.ts'
 import { ConfigError } from '../errors.ts'
-import { runInBackground } from '../internal/background.ts'
+import { runInBackground, type WaitUntil } from '../internal/background.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { report } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
@@ -20,6 +20,7 @@ import { limitedToShare } from './max-share.ts'
 import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
 import { settlementOf } from './settlements.ts'
+import { startTelling } from './telling.ts'
 
 /** Options of one reservation. */
 export interface ReserveOptions<Unit extends string = string> extends CheckOptions<Unit> {
@@ -106,7 +107,7 @@ export async function reserve<
   let outcome = await runtime.decide(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
     // What dead holders have left may be all that is missing.
-    const swept = await releaseDue(unsettled, runtime, outcome)
+    const swept = await releaseDue(unsettled, runtime, outcome, call.waitUntil)
     if (swept > 0) outcome = await runtime.decide(runtime, decideCall)
   }
   // Only the last: a denial that is decided again is not the answer.
@@ -120,7 +121,7 @@ export async function reserve<
     return explainDenial(decision)
   }
   const data = dataOf(outcome)
-  runtime.events.reserved?.({ data, subject, decision })
+  runtime.events.reserved?.({ data, subject, decision, entries: outcome.entries })
   const reserved = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
   return { ...decision, ...reserved }
 }
@@ -130,17 +131,19 @@ async function releaseDue(
   unsettled: Unsettled,
   runtime: LimiterRuntime,
   { entries }: Outcome,
+  waitUntil: WaitUntil | undefined,
 ): Promise<number> {
   try {
-    return await unsettled.sweep(runtime, unsettled.openKey(entries))
+    return await unsettled.sweep(runtime, unsettled.openKey(entries), waitUntil)
   } catch {
     return 0
   }
 }
 
-/** Cancels what the store may have charged before the reservation was denied without it. */
+/** Cancels what the store may have charged before the reservation was denied without it. Nobody has heard of that. */
 async function cancelDenied(data: ReservationData, runtime: LimiterRuntime): Promise<void> {
-  const { storeFailed } = await settleWithRetry(() => settle(data, runtime, () => 0))
+  const telling = startTelling(true)
+  const { storeFailed } = await settleWithRetry(() => settle(data, runtime, () => 0, telling))
   if (!storeFailed) return
   const message =
     'A reservation was denied without the store, which has failed for three attempts to cancel it; if only the reply was lost, its estimate stays charged'

@@ -13,7 +13,10 @@ const ARGS_PER_POLICY = 5
 // The arguments of the whole settlement.
 const ID = 'ARGV[3]'
 const LEFT = 'ARGV[4]'
-const HAS_OPEN_LIST = 'ARGV[5]'
+const ATTEMPT = 'ARGV[5]'
+
+/** The start of the mark of a settlement after a release. */
+const LATE = 'sr'
 
 /** Creates the Lua twin that settles charges of policies with these twins. */
 export const settlingLua = (
@@ -26,7 +29,8 @@ export const settlingLua = (
 })
 
 function scriptArgs(request: SettleRequest, settlementOf: SettlementOf): string[] {
-  const { policies, corrections, id, now, clockIsInjected, isLocal, openKey, isRelease } = request
+  const { policies, corrections, id, now, clockIsInjected, isLocal, openKey, isRelease, attempt } =
+    request
   // Units that another store has charged are not known here.
   const needsTime = corrections.some(
     ({ policy, reserved, actual }) =>
@@ -38,7 +42,7 @@ function scriptArgs(request: SettleRequest, settlementOf: SettlementOf): string[
     .map(({ markIndex, reserved, actual }) => `${markIndex}:${actual - reserved}`)
   const clock = clockIsInjected ? 'injected' : needsTime ? 'own' : 'none'
   const left = isRelease ? RELEASED : `s${settled.join()}`
-  const args = [String(now), clock, id, left, openKey ? '1' : '0']
+  const args = [String(now), clock, id, left, (openKey ? '+' : '') + attempt]
   for (const index of policies.keys()) {
     const correction = corrections.find((candidate) => candidate.index === index)
     if (correction) {
@@ -57,9 +61,9 @@ function parseReply(
 ): { readonly result: SettleResult | undefined } | undefined {
   if (typeof reply === 'string') {
     const pairs = [...reply.matchAll(/(\d+):(-?\d+)/g)]
-    return {
-      result: { before: new Map(pairs.map(([, at, units]) => [Number(at), Number(units)])) },
-    }
+    const before = new Map(pairs.map(([, at, units]) => [Number(at), Number(units)]))
+    const attempt = reply.replace(/.* \+?/, '')
+    return { result: { before, attempt, wasReleased: reply.startsWith(LATE) } }
   }
   if (!Array.isArray(reply) || !reply.every(Number.isInteger)) return undefined
   const [settled, ...applied] = reply as number[]
@@ -75,7 +79,7 @@ function parseReply(
  * others. So it is caught, and reported at the end; if nothing was corrected, it can be settled again.
  *
  * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
- * mark, whether the last key is a list of open reservations; then five for each policy.
+ * mark, the attempt after a `+` if the last key is a list of open reservations; then five for each policy.
  */
 function settlingScript(policies: readonly PolicyRule[], settlementOf: SettlementOf): string {
   const parts = policies.map((policy, index) => {
@@ -104,22 +108,24 @@ for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
 end
-if ${HAS_OPEN_LIST} == '1' then redis.call('HDEL', ${LAST_KEY}, id) end
+if string.sub(${ATTEMPT}, 1, 1) == '+' then redis.call('HDEL', ${LAST_KEY}, id) end
+local left = ${LEFT} .. ' ' .. ${ATTEMPT}
 local lasting = ${LEFT} == '${RELEASED}' and ${RELEASED_MS} or ${SETTLED_MS}
-local mark = redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)
+local mark = redis.call('SET', KEYS[1], left, 'XX', 'GET', 'PX', lasting)
 if not mark then return { 0 } end
-if string.sub(mark, 1, 1) == 's' or mark == ${LEFT} then
-  if mark ~= ${LEFT} then redis.call('SET', KEYS[1], mark, 'PX', ${SETTLED_MS}) end
+local state = string.sub(mark, 1, 1)
+if state == 's' or state == ${LEFT} then
+  if mark ~= left then redis.call('SET', KEYS[1], mark, 'PX', state == 's' and ${SETTLED_MS} or lasting) end
   return mark
 end
-local reply = { mark == '${RELEASED}' and 2 or 1, ${placeholders.join(', ')} }
+local reply = { state == '${RELEASED}' and 2 or 1, ${placeholders.join(', ')} }
 local charges, settled = {}, {}
 for index, units, position in string.gmatch(mark, '(%d+)=(%d+):(%d+)') do
   charges[index] = { tonumber(units), tonumber(position) }
 end
 ${parts.join('\n')}
-settled = 's' .. table.concat(settled, ',')
-if ${LEFT} ~= '${RELEASED}' and settled ~= ${LEFT} then redis.call('SET', KEYS[1], settled, 'PX', ${SETTLED_MS}) end
+settled = (state == '${RELEASED}' and '${LATE}' or 's') .. table.concat(settled, ',') .. ' ' .. ${ATTEMPT}
+if ${LEFT} ~= '${RELEASED}' and settled ~= left then redis.call('SET', KEYS[1], settled, 'PX', ${SETTLED_MS}) end
 if failed then
   if not string.find(settled, ':%-?[1-9]') then redis.call('SET', KEYS[1], mark, 'PX', ${RELEASED_MS}) end
   return redis.error_reply('ERR a charge could not be corrected')

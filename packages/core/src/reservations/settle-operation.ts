@@ -1,7 +1,7 @@
 import type { MarkedCharge, Operation, StateMap } from '../stores/store.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
-import type { SettlementOf, SettleRequest, SettleResult } from './settle-request.ts'
-import { RELEASED, RELEASED_MS, SETTLED_MS } from './settle-request.ts'
+import type { SettledBefore, SettlementOf, SettleRequest, SettleResult } from './settle-request.ts'
+import { RELEASED_MS, SETTLED_MS } from './settle-request.ts'
 import { settlingLua } from './settle-lua.ts'
 
 /** A kind of operation that settles. */
@@ -44,21 +44,20 @@ interface OpenList {
   readonly open: Map<string, unknown>
 }
 
-/** A mark: what was charged, that it was released, or the units that settling has charged (`SettleResult.before`). */
-type Marked = readonly MarkedCharge[] | typeof RELEASED | Map<number, number>
+/** A mark: the charges, or the settlement or release that has replaced them. */
+type Marked = readonly MarkedCharge[] | (SettledBefore & { readonly isRelease: boolean })
 
 function settleInMemory(
   states: StateMap,
-  { mark, corrections, now, id, openKey, isRelease }: SettleRequest,
+  { mark, corrections, now, id, openKey, isRelease, attempt }: SettleRequest,
   settlementOf: SettlementOf,
 ): SettleResult | undefined {
   const list = openKey && (states.get(openKey, now) as OpenList | undefined)
   if (list) list.open.delete(id)
   const marked = states.get(mark, now) as Marked | undefined
   if (marked === undefined) return undefined
-  if (marked instanceof Map) return { before: marked }
-  const wasReleased = marked === RELEASED
-  if (wasReleased && isRelease) return { before: new Map() }
+  const wasReleased = 'before' in marked
+  if (wasReleased && (isRelease || !marked.isRelease)) return marked
   const applied: number[] = []
   try {
     for (const correction of corrections) {
@@ -76,9 +75,9 @@ function settleInMemory(
   } finally {
     // If one fails, the others must not be made a second time. If nothing was corrected, it can be settled again.
     if (applied.length === corrections.length || applied.some(Boolean)) {
-      const settled = new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0]))
+      const before = new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0]))
       states.set(mark, {
-        state: isRelease ? RELEASED : settled,
+        state: { before, attempt, wasReleased, isRelease },
         expiresAt: now + (isRelease ? RELEASED_MS : SETTLED_MS),
         isSpent: !isRelease,
       })

@@ -17,15 +17,22 @@ export interface Correction extends Pick<
   readonly reserved: number
 }
 
-/** The result of settling: the units charged by each correction (below 0: given back), … */
-export type SettleResult =
-  | {
-      readonly applied: readonly number[]
-      /** True if all of it had been given back before, by a release. */
-      readonly wasReleased: boolean
-    }
-  /** … or the units that an earlier settlement has charged so, by position in the limiter that reserved. */
-  | { readonly before: ReadonlyMap<number, number> }
+/** The result of settling: the units charged by each correction (below 0: given back), or the earlier settlement. */
+export type SettleResult = SettledNow | SettledBefore
+
+interface SettledNow {
+  readonly applied: readonly number[]
+  /** True if all of it had been given back before, by a release. */
+  readonly wasReleased: boolean
+}
+
+/** An earlier settlement, as it has noted itself in the mark. */
+export interface SettledBefore extends Pick<SettledNow, 'wasReleased'> {
+  /** The units that it has charged, by position in the limiter that reserved. */
+  readonly before: ReadonlyMap<number, number>
+  /** Its `attempt`. */
+  readonly attempt: string
+}
 
 /** Charges to correct in one step. */
 export interface SettleRequest extends Pick<
@@ -40,6 +47,8 @@ export interface SettleRequest extends Pick<
   readonly isLocal: boolean
   /** The key of the list of open reservations to remove it from. */
   readonly openKey?: string | undefined
+  /** The id of this attempt, which it leaves in the mark: who got no answer finds out that it was made. */
+  readonly attempt: string
   /** True to release it: a later settlement charges what was used. */
   readonly isRelease: boolean
 }
@@ -53,5 +62,5 @@ export const RELEASED_MS = 86_400_000
 /** The time for which a settlement is remembered, so that one whose reply was lost can be repeated, in milliseconds. */
 export const SETTLED_MS = 60_000
 
-/** The mark of a released reservation. */
+/** The mark of a released reservation begins with it. */
 export const RELEASED = 'r'

@@ -1,10 +1,19 @@
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { Correction, SettleResult } from './settle-request.ts'
+import { SETTLED_MS, type Correction, type SettleResult } from './settle-request.ts'
 import { systemClock } from '../clock.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'
 import { settleKind, settleOperation, type SettleKind } from './settle-operation.ts'
 import { settlementOf } from './settlements.ts'
+import {
+  attemptAt,
+  tell,
+  unansweredOf,
+  unitsMoved,
+  type Attempt,
+  type Moved,
+  type Telling,
+} from './telling.ts'
 
 /** The outcome of settling a reservation. */
 export interface Settled {
@@ -36,20 +45,43 @@ type ActualUnits = (unit: string, reserved: number) => number
 /** Settles charges of every policy. */
 export const SETTLE: SettleKind = settleKind(settlementOf)
 
-/** Settles a reservation: compares it with what was used, corrects the store, and reports the outcome. */
+/**
+ * Settles a reservation: compares it with what was used, corrects the store, and reports the outcome.
+ *
+ * @param given The same for each attempt at one settlement.
+ */
 export async function settle(
   data: ReservationData,
   runtime: LimiterRuntime,
   actual: ActualUnits,
+  given: Telling,
   isRelease = false,
 ): Promise<Settled> {
   const { program, store, clock, clockIsInjected } = runtime
   const { id, madeIn } = data
   if (data.charges.length === 0) return notApplied('nothing_charged')
+  const unanswered = unansweredOf(runtime)
+  const key = isRelease ? markKey(id) : id
+  const telling = unanswered.get(key) ?? given
   let storeFailed = false
-  const onFault = (): void => void (storeFailed = true)
+  const onFault = (): void => {
+    storeFailed = true
+    telling.since = Math.min(telling.since, clock())
+    unanswered.set(key, telling)
+  }
   const corrections = correctionsOf(data, runtime, actual)
-  const operation = settleOperation(SETTLE, {
+  const attempt = attemptAt(telling, corrections)
+  let inMemory: SettleResult | undefined
+  // The first to run it is the memory of this process, if that has charged it.
+  const noting: SettleKind = {
+    ...SETTLE,
+    run: (states, operation) => {
+      const result = SETTLE.run(states, operation)
+      inMemory ??= result
+      return result
+    },
+  }
+  const operation = settleOperation(madeIn === 'memory' ? noting : SETTLE, {
     policies: program.policies,
     corrections,
     id,
@@ -57,34 +89,52 @@ export async function settle(
     isLocal: madeIn !== 'store',
     openKey: data.openKey,
     isRelease,
+    attempt: attempt.id,
     now: clock(),
     clockIsInjected,
     startedAt: systemClock(),
     onFault,
   })
-  const settling = store.run({ ...operation, near: data.charges.map(({ key }) => key) })
-  // A store that has never charged it may still be down.
-  const result = await (madeIn === 'nowhere' ? settling.catch(onFault) : settling)
-  const settled = settledBy(result, data, runtime, corrections)
+  let result: SettleResult | undefined
+  try {
+    result = await store.run({ ...operation, near: data.charges.map(({ key }) => key) })
+  } catch (error) {
+    onFault()
+    // A store that has never charged it may still be down.
+    if (madeIn !== 'nowhere') throw error
+  }
+  if (!storeFailed) unanswered.delete(key)
+  const replyWasLost = madeIn !== 'store' && result !== inMemory
+  const settled = settledBy(result, data, runtime, telling, attempt, replyWasLost)
   return storeFailed ? { ...settled, storeFailed } : settled
 }
 
 /** Reports what the store, or the memory of this process, has done. */
 function settledBy(
-  result: SettleResult | void,
+  result: SettleResult | undefined,
   data: ReservationData,
   runtime: LimiterRuntime,
-  corrections: readonly Correction[],
+  telling: Telling,
+  { id, corrections }: Attempt,
+  replyWasLost: boolean,
 ): Settled {
-  if (result === undefined) return explainRefusal(data, runtime)
+  if (result === undefined) return explainRefusal(data, runtime, telling)
+  const { wasReleased } = result
   if ('before' in result) {
-    return { ...notApplied('settled_before'), ...unitsBefore(data, result.before, runtime) }
+    const { before, attempt } = result
+    const moved = unitsBefore(data, before, runtime)
+    tell(data, runtime, telling, {
+      id: attempt,
+      wasReleased,
+      replyWasLost,
+      moved: before.size > 0 && moved,
+    })
+    return { ...notApplied('settled_before'), ...moved }
   }
   const moved = unitsMoved(
     corrections.map(({ policy }, index) => [policy.unit, result.applied[index] ?? 0]),
   )
-  const { wasReleased } = result
-  runtime.events.settled?.({ ...data, ...moved, corrections, wasReleased })
+  tell(data, runtime, telling, { id, wasReleased, replyWasLost, moved })
   return { applied: true, ...moved }
 }
 
@@ -113,12 +163,23 @@ export function correctionsOf(
 }
 
 /** Reports the reason for which the store found no mark. */
-function explainRefusal(data: ReservationData, { clock, events }: LimiterRuntime): Settled {
+function explainRefusal(
+  data: ReservationData,
+  { clock, events }: LimiterRuntime,
+  telling: Telling,
+): Settled {
   const { madeIn, settleBy } = data
+  const now = clock()
+  if (!telling.isTold && now - telling.since >= SETTLED_MS) {
+    const message =
+      'A settlement without an answer was repeated after a minute, so nobody knows whether it counts; listeners have the estimate'
+    events.problem({ code: 'reservation_lost', message })
+  }
   // `cancelById` does not know whether there was one.
   if (madeIn === 'nowhere' || settleBy === Infinity) return notApplied('nothing_charged')
-  if (clock() >= settleBy) {
-    events.abandoned?.(data)
+  if (now >= settleBy) {
+    if (!telling.isTold) events.abandoned?.(data)
+    telling.isTold = true
     return notApplied('too_late')
   }
   if (madeIn === 'store') return notApplied('settled_before')
@@ -135,8 +196,6 @@ const notApplied = (why: Settled['why'] & string): Settled => ({
   overrun: {},
 })
 
-type Moved = Pick<Settled, 'returned' | 'overrun'>
-
 /** Returns the units that the first settlement moved. */
 function unitsBefore(
   { charges }: ReservationData,
@@ -149,15 +208,4 @@ function unitsBefore(
       return [policy?.unit ?? '', before.get(index) ?? 0]
     }),
   )
-}
-
-/** Returns the units given back and charged, by unit: the largest number if policies of one unit differ. */
-function unitsMoved(changes: readonly (readonly [unit: string, units: number])[]): Moved {
-  const returned: Record<string, number> = {}
-  const overrun: Record<string, number> = {}
-  for (const [unit, units] of changes) {
-    const totals = units < 0 ? returned : overrun
-    if (units !== 0) totals[unit] = Math.max(totals[unit] ?? 0, Math.abs(units))
-  }
-  return { returned, overrun }
 }

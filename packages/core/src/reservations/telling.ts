@@ -1,0 +1,97 @@
+/* Tells the listeners of a limiter of each settlement once, whichever replies are lost. */
+import type { LimiterEvents } from '../limiter/events.ts'
+import type { LimiterRuntime } from '../limiter/runtime.ts'
+import type { ReservationData } from './reservation-data.ts'
+import type { Settled } from './settle.ts'
+import type { Correction } from './settle-request.ts'
+import { requestId } from '../internal/random-id.ts'
+
+/** An attempt to settle. It leaves its id in the mark, which tells that it was made if its reply is lost. */
+export interface Attempt {
+  readonly id: string
+  readonly corrections: readonly Correction[]
+}
+
+/** A settlement as one process knows it, however often it is attempted. */
+export interface Telling {
+  /** True once listeners have heard of it, or if they must not: they have not heard of the charge. */
+  isTold: boolean
+  /** By what they are to charge. */
+  readonly attempts: Map<string, Attempt>
+  /** The time of the first attempt without an answer. */
+  since: number
+}
+
+export const startTelling = (isTold = false): Telling => ({
+  isTold,
+  attempts: new Map(),
+  since: Infinity,
+})
+
+/** The most settlements without an answer to remember. Listeners may not hear of older ones. */
+const MAX_UNANSWERED = 10_000
+
+/** The settlements of each limiter that have no answer yet, the oldest first. */
+const unanswered = new WeakMap<object, Map<string, Telling>>()
+
+/** Returns the settlements of a limiter that have no answer yet. */
+export function unansweredOf({ events }: LimiterRuntime): Map<string, Telling> {
+  const known = unanswered.get(events) ?? new Map<string, Telling>()
+  unanswered.set(events, known)
+  if (known.size > MAX_UNANSWERED) known.delete([...known.keys()][0] as string)
+  return known
+}
+
+/** Returns the attempt to charge this: the same if it is repeated. */
+export function attemptAt({ attempts }: Telling, corrections: readonly Correction[]): Attempt {
+  const outcome = corrections.map(({ markIndex, actual }) => `${markIndex}:${actual}`).join()
+  const attempt = attempts.get(outcome) ?? { id: requestId(), corrections }
+  attempts.set(outcome, attempt)
+  return attempt
+}
+
+/** A settlement that was made. */
+interface Made extends Pick<LimiterEvents['settled'], 'wasReleased' | 'replyWasLost'> {
+  /** The id of the attempt that has made it. */
+  readonly id: string
+  /** The units that it has moved. False if that is not known: all that it was to move. */
+  readonly moved: Moved | false
+}
+
+/** Emits `settled` if one of these attempts has made a settlement, and nobody has heard of it. */
+export function tell(
+  data: ReservationData,
+  { events }: LimiterRuntime,
+  telling: Telling,
+  { id, moved, ...facts }: Made,
+): void {
+  const made = [...telling.attempts.values()].find((attempt) => attempt.id === id)
+  if (!made || telling.isTold) return
+  telling.isTold = true
+  // Listeners have not heard of an estimate that nobody knew to be charged: to them, all that was used is charged now.
+  const isUnheard = data.madeIn === 'nowhere'
+  const corrections = made.corrections.map((correction) => ({
+    ...correction,
+    ...(isUnheard && { reserved: 0 }),
+  }))
+  const charges = data.charges.map((charge) => ({ ...charge, ...(isUnheard && { units: 0 }) }))
+  const all = corrections.map(
+    ({ policy, reserved, actual }) => [policy.unit, actual - reserved] as const,
+  )
+  const units = (!isUnheard && moved) || unitsMoved(all)
+  events.settled?.({ ...data, ...units, charges, corrections, ...facts })
+}
+
+/** Units given back and charged, by unit. */
+export type Moved = Pick<Settled, 'returned' | 'overrun'>
+
+/** Returns the units given back and charged, by unit: the largest number if policies of one unit differ. */
+export function unitsMoved(changes: readonly (readonly [unit: string, units: number])[]): Moved {
+  const returned: Record<string, number> = {}
+  const overrun: Record<string, number> = {}
+  for (const [unit, units] of changes) {
+    const totals = units < 0 ? returned : overrun
+    if (units !== 0) totals[unit] = Math.max(totals[unit] ?? 0, Math.abs(units))
+  }
+  return { returned, overrun }
+}
