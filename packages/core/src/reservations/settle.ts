@@ -72,7 +72,7 @@ export async function settle(
   const corrections = correctionsOf(data, runtime, actual)
   const attempt = attemptAt(telling, corrections)
   let inMemory: SettleResult | undefined
-  // The first to run it is the memory of this process, if that has charged it.
+  // This process's memory runs it first.
   const noting: SettleKind = {
     ...SETTLE,
     run: (states, operation) => {
@@ -172,7 +172,7 @@ function explainRefusal(
   const now = clock()
   if (!telling.isTold && now - telling.since >= SETTLED_MS) {
     const message =
-      'A settlement without an answer was repeated after a minute, so nobody knows whether it counts; listeners have the estimate'
+      'A settlement without an answer was repeated too late to know whether it counts; usage has the estimate'
     events.problem({ code: 'reservation_lost', message })
   }
   // `cancelById` does not know whether there was one.

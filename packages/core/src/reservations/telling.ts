@@ -68,17 +68,17 @@ export function tell(
   const made = [...telling.attempts.values()].find((attempt) => attempt.id === id)
   if (!made || telling.isTold) return
   telling.isTold = true
-  // Listeners have not heard of an estimate that nobody knew to be charged: to them, all that was used is charged now.
-  const isUnheard = data.madeIn === 'nowhere'
+  // Of a charge that nobody knew of, listeners hear as if its estimate had been 0: all that was used is charged now.
+  const heard = data.madeIn === 'nowhere' ? 0 : 1
+  const charges = data.charges.map((charge) => ({ ...charge, units: charge.units * heard }))
   const corrections = made.corrections.map((correction) => ({
     ...correction,
-    ...(isUnheard && { reserved: 0 }),
+    reserved: correction.reserved * heard,
   }))
-  const charges = data.charges.map((charge) => ({ ...charge, ...(isUnheard && { units: 0 }) }))
-  const all = corrections.map(
+  const differences = corrections.map(
     ({ policy, reserved, actual }) => [policy.unit, actual - reserved] as const,
   )
-  const units = (!isUnheard && moved) || unitsMoved(all)
+  const units = (heard && moved) || unitsMoved(differences)
   events.settled?.({ ...data, ...units, charges, corrections, ...facts })
 }
 
