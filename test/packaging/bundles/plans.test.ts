@@ -79,6 +79,7 @@ describe('a Worker loads', () => {
         'reservations/settle-with-retry.js',
         'reservations/settle.js',
         'reservations/settlements.js',
+        'reservations/telling.js',
       ],
     ],
   ])('nothing that it does not use, with %s', async (_, contents, files) => {
