@@ -109,20 +109,23 @@ export const FIRST: Spent = { usd: 900, token: 30 }
 export async function setUp(onStoreError: OnStoreError, inner: Store = memory()) {
   const clock = manualClock(NOON)
   const losing = losingStore(inner)
-  const { extensions, heard } = listeners(clock)
+  const listening = listeners(clock)
   const problems: Problem[] = []
   const limiter = createLimiter({
     store: losing.store,
     clock,
     policies: MONEY,
     onStoreError,
-    extensions: [...extensions, listen({ problem: (problem) => void problems.push(problem) })],
+    extensions: [
+      ...listening.extensions,
+      listen({ problem: (problem) => void problems.push(problem) }),
+    ],
   })
   const first = await reserve(limiter, ACME, { cost: { ...FIRST } })
   if (!first.allowed) throw new Error('It fits')
   await first.settle({ ...FIRST })
   const codes = (): string[] => problems.map(({ code }) => code)
-  return { clock, losing, limiter, codes, heard: () => heard(limiter) }
+  return { clock, losing, limiter, codes, heard: () => listening.heard(limiter) }
 }
 
 /** These units from every listener, beside those of the first call. */

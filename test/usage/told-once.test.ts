@@ -111,7 +111,9 @@ it.each<[string, Loss[], told: { usd: number; token: number }]>([
   const text = JSON.stringify(await mustReserve(dead.limiter))
   await dead.heard()
   dead.losing.lose(losses)
-  for (const _loss of losses) await finish(reservation(dead.limiter, text).settle(USED))
+  while (dead.losing.left.length > 0) {
+    await finish(reservation(dead.limiter, text).settle(USED))
+  }
   const next = await setUp('deny', store)
   await reservation(next.limiter, text).settle(USED)
   expect(await ledgerOf(next.limiter, 'acme')).toEqual({

@@ -61,13 +61,13 @@ export async function settle(
   const { id, madeIn } = data
   if (data.charges.length === 0) return notApplied('nothing_charged')
   const unanswered = unansweredOf(runtime)
-  const key = isRelease ? markKey(id) : id
-  const telling = unanswered.get(key) ?? given
+  const settlement = isRelease ? markKey(id) : id
+  const telling = unanswered.get(settlement) ?? given
   let storeFailed = false
   const onFault = (): void => {
     storeFailed = true
     telling.since = Math.min(telling.since, clock())
-    unanswered.set(key, telling)
+    unanswered.set(settlement, telling)
   }
   const corrections = correctionsOf(data, runtime, actual)
   const attempt = attemptAt(telling, corrections)
@@ -103,7 +103,7 @@ export async function settle(
     // A store that has never charged it may still be down.
     if (madeIn !== 'nowhere') throw error
   }
-  if (!storeFailed) unanswered.delete(key)
+  if (!storeFailed) unanswered.delete(settlement)
   const replyWasLost = madeIn !== 'store' && result !== inMemory
   const settled = settledBy(result, data, runtime, telling, attempt, replyWasLost)
   return storeFailed ? { ...settled, storeFailed } : settled

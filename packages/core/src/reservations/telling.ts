@@ -66,20 +66,21 @@ export function tell(
   { id, moved, ...facts }: Made,
 ): void {
   const made = [...telling.attempts.values()].find((attempt) => attempt.id === id)
-  if (!made || telling.isTold) return
+  if (!made || telling.isTold || !events.settled) return
   telling.isTold = true
   // Of a charge that nobody knew of, listeners hear as if its estimate had been 0: all that was used is charged now.
   const heard = data.madeIn === 'nowhere' ? 0 : 1
-  const charges = data.charges.map((charge) => ({ ...charge, units: charge.units * heard }))
-  const corrections = made.corrections.map((correction) => ({
-    ...correction,
-    reserved: correction.reserved * heard,
+  const charges = data.charges.map(({ policy, units }) => ({ policy, units: units * heard }))
+  const corrections = made.corrections.map(({ policy, reserved, actual }) => ({
+    policy,
+    reserved: reserved * heard,
+    actual,
   }))
   const differences = corrections.map(
     ({ policy, reserved, actual }) => [policy.unit, actual - reserved] as const,
   )
   const units = (heard && moved) || unitsMoved(differences)
-  events.settled?.({ ...data, ...units, charges, corrections, ...facts })
+  events.settled({ ...data, ...units, charges, corrections, ...facts })
 }
 
 /** Units given back and charged, by unit. */
