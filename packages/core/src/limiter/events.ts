@@ -2,7 +2,6 @@ import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
 import type { Subject } from '../subject.ts'
-import type { ResolvedEntry } from './resolve.ts'
 
 /** The events of a limiter, by name. */
 export interface LimiterEvents {
@@ -138,7 +137,10 @@ export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
   readonly reserved?: (
     event: Pick<LimiterEvents['reserved'], 'subject' | 'decision'> & {
       readonly data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>
-      readonly entries: readonly Pick<ResolvedEntry, 'policy' | 'policyLimit'>[]
+      readonly entries: readonly {
+        readonly policy: { readonly name: string }
+        readonly policyLimit: number
+      }[]
     },
   ) => void
 }

@@ -2,7 +2,6 @@
 import type { LimiterEvents } from '../limiter/events.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { ReservationData } from './reservation-data.ts'
-import type { Settled } from './settle.ts'
 import type { Correction } from './settle-request.ts'
 import { requestId } from '../internal/random-id.ts'
 
@@ -84,7 +83,7 @@ export function tell(
 }
 
 /** Units given back and charged, by unit. */
-export type Moved = Pick<Settled, 'returned' | 'overrun'>
+export type Moved = Pick<LimiterEvents['settled'], 'returned' | 'overrun'>
 
 /** Returns the units given back and charged, by unit: the largest number if policies of one unit differ. */
 export function unitsMoved(changes: readonly (readonly [unit: string, units: number])[]): Moved {
