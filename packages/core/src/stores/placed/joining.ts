@@ -65,7 +65,7 @@ export function joining(
 
   /** Asks a store without changing it, once for all that want to know at the same time. */
   function askOnce(member: Member, startedAt: number): Promise<boolean> {
-    return share(member, 'asking', startedAt, () => ask(member, startedAt, false))
+    return shareAnswer(member, 'asking', startedAt, () => ask(member, startedAt, false))
   }
 
   /**
@@ -135,7 +135,7 @@ export function joining(
     for (;;) {
       const now = systemClock()
       try {
-        return await share(member, 'joining', now, () => load(member, now))
+        return await shareAnswer(member, 'joining', now, () => load(member, now))
       } catch (error) {
         const isLate = error instanceof StoreError && error.code === 'store_timeout'
         if (!isLate || signal.aborted) throw error
@@ -148,7 +148,7 @@ export function joining(
     const { name, store } = member
     const { timeoutMs } = store
     if (timeoutMs === undefined) {
-      return share(member, 'joining', startedAt, () => load(member, startedAt))
+      return shareAnswer(member, 'joining', startedAt, () => load(member, startedAt))
     }
     const join = (signal: AbortSignal): Promise<void> => joinTogether(member, signal)
     return withDeadline(timeoutMs, startedAt, join, (error) =>
@@ -158,7 +158,7 @@ export function joining(
 }
 
 /** Returns what is on its way for an older decision, or starts it: a younger one may end after this decision's deadline. */
-function share<Name extends 'asking' | 'joining'>(
+function shareAnswer<Name extends 'asking' | 'joining'>(
   member: Member,
   name: Name,
   startedAt: number,
