@@ -74,6 +74,7 @@ export function adapterCases(
       expect(answers[2]?.headers.get('retry-after')).toBe('60')
       expect(await answers[2]?.json()).toMatchObject({
         error: 'rate_limit_exceeded',
+        message: 'This call may cost 1; 0 of 2 requests of policy "rpm" are left. Retry in 60 s.',
         policy: 'rpm',
       })
     })

@@ -103,7 +103,7 @@ describe('a limited model', () => {
     // A log does not print the whole decision.
     expect((error as ModelCallDenied).decision.policies).toHaveLength(4)
     expect(inspect(error)).toMatch(
-      /^ModelCallDenied: The model call was denied: cost_exceeds_limit\./,
+      /^ModelCallDenied: This call may cost \$[\d.]+; \$1\.00 of \$1\.00 of policy "budget\.daily" is left\. It never fits\./,
     )
     expect(inspect(error)).not.toContain('policies')
   })

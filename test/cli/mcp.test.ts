@@ -5,6 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { flushUsage } from '@sluice/usage'
+import { flushDenials } from '@sluice/usage/denials'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { ACME, createOperator, FREE, type Operator } from './operator.ts'
 import { NODES, removeProjects } from './project.ts'
@@ -153,6 +154,11 @@ describe('sluice mcp', () => {
     expect(await said('show', { subject })).toMatch(/^rpm +20 +20 +0 +request/m)
     expect(await said('why', { subject, cost: { usd: '$0.05' } })).toContain(
       'Denied by rpm: 20 of 20',
+    )
+    await running.check(ACME, { cost: { request: 3, usd: 120_000 } })
+    await flushDenials(running)
+    expect(await said('why', { subject })).toMatch(
+      /^It asks for 3 requests and \$0\.12, as the denial of \S+ \S+Z did\.\nDenied by rpm/m,
     )
     expect(await said('usage', { from: '24h', tenants: ['acme'] })).toMatch(/^acme +1 +0 /m)
     expect(await said('log', { top: '3' })).toBe('Nothing has been changed.')

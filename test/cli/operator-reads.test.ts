@@ -54,6 +54,7 @@ describe('sluice why', () => {
     const { out } = await app.sluice([...args, '--cost', 'usd=$0.05'])
     expect(out.split('\n')).toEqual([
       'tenant=acme route=chat (plan starter)',
+      'It asks for 1 request and $0.05.',
       'Denied by rpm: 20 of 20 requests used, and it asks for 1.',
       expect.stringMatching(/^ {2}It fits in (\d+s|1m) if nothing else is charged\.$/),
       '  It fits now with a limit of 21 for rpm.',
@@ -99,6 +100,18 @@ describe('sluice why', () => {
       1,
       expect.stringContaining('acme has no recorded denial with the id req_8: '),
     ])
+    const now = ['why', '--tenant', 'acme', '--route', 'chat']
+    const asked = await app.sluice(now)
+    expect(asked.out.split('\n').slice(1, 3)).toEqual([
+      expect.stringMatching(
+        /^It asks for 2 requests and \$0\.00, as the denial of \S+ \S+Z did\.$/,
+      ),
+      'Denied by rpm: 20 of 20 requests used, and it asks for 2.',
+    ])
+    expect(jsonOf(await app.sluice([...now, '--json']))).toMatchObject({
+      cost: { request: 2, usd: 0 },
+      denial: 'req_7',
+    })
     const recent = await app.sluice(['why', '--tenant', 'acme', '--recent'])
     expect(recent.out).toMatch(
       /^time +id +denied by\n\S+ \S+ +req_7 +rpm: 20 of 20 requests used, 2 asked for$/,
@@ -125,6 +138,7 @@ describe('sluice why', () => {
     ])
     expect(out.split('\n')).toEqual([
       'tenant=acme route=chat (plan starter)',
+      'It asks for 1 request and $1.00.',
       'Allowed.',
       '  rpm: 3 of 20 requests used',
       '  daily: 3 of 500 requests used',

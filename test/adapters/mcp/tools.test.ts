@@ -70,7 +70,7 @@ describe('a tool', () => {
       content: [
         {
           type: 'text',
-          text: `Rate limit exceeded: the limit of 1 request of policy "rpm" is used up. Retry in 60 s. It is reset at ${reset}.`,
+          text: `This call may cost 1; 0 of 1 requests of policy "rpm" are left. Retry in 60 s. It is reset at ${reset}.`,
         },
       ],
       _meta: {

@@ -26,8 +26,7 @@ describe('a denial', () => {
   it('default: gives the reason, the policy and the retry time', async () => {
     expect(await read(tooManyRequests(await spent('rpm')))).toEqual({
       error: 'rate_limit_exceeded',
-      message:
-        'Rate limit exceeded: the limit of 1 request of policy "rpm" is used up. Retry in 60 s.',
+      message: 'This call may cost 1; 0 of 1 requests of policy "rpm" are left. Retry in 60 s.',
       policy: 'rpm',
       scope: 'tenant',
       retryAfter: 60,
@@ -79,7 +78,7 @@ describe('a denial', () => {
     const body = await read(tooManyRequests(await spent(policy), { format: 'openai' }))
     const { message, ...error } = body['error'] as Record<string, unknown>
     expect(error).toEqual({ type, param: null, code })
-    expect(message).toMatch(/exceeded/)
+    expect(message).toMatch(/^This call may cost 1; 0 of 1 requests /)
   })
 
   it('openai: names tokens as tokens, and an outage as a server error', async () => {
@@ -106,7 +105,9 @@ describe('a denial', () => {
     expect(response.headers.has('retry-after')).toBe(false)
     expect(response.headers.get('x-should-retry')).toBe('false')
     const text = await response.text()
-    expect(text).toContain('A cost of 7 is above the limit of 1 request of policy \\"rpm\\".')
+    expect(text).toContain(
+      'This call may cost 7; 1 of 1 requests of policy \\"rpm\\" are left. It never fits.',
+    )
     expect(text).not.toContain('Retry in')
   })
 

@@ -59,7 +59,7 @@ describe('the quota of a bucket', () => {
   it('is the limit that a denial names', () => {
     const full = { name: 'bucket', limit: 60, burst: 90, fits: false }
     expect(denialBody(denied(state({ ...full, retryAfterMs: 1_000 }))).message).toBe(
-      'Rate limit exceeded: the limit of 90 requests of policy "bucket" is used up. Retry in 1 s.',
+      'This call may cost 1; 0 of 90 requests of policy "bucket" are left. Retry in 1 s.',
     )
   })
 })
@@ -72,27 +72,27 @@ function message(fields: object): string {
 describe('a cost that can never fit', () => {
   it('is compared with the limit', () => {
     expect(message({ limit: 10, cost: 11 })).toBe(
-      'A cost of 11 is above the limit of 10 requests of policy "rpm".',
+      'This call may cost 11; 0 of 10 requests of policy "rpm" are left. It never fits.',
     )
   })
 
   it('is compared with the burst of a bucket', () => {
-    expect(message({ limit: 60, burst: 5, cost: 6 })).toMatch(/6 is above the limit of 5 requests/)
+    expect(message({ limit: 60, burst: 5, cost: 6 })).toMatch(/may cost 6; 0 of 5 requests/)
   })
 
   it('is reported in dollars for a limit in dollars', () => {
     const fields = { name: 'budget', unit: 'usd', limit: 5_000_000, burst: 5_000_000 }
     expect(message({ ...fields, cost: 7_500_000 })).toBe(
-      'A cost of $7.5 is above the limit of $5 of policy "budget".',
+      'This call may cost $7.50; $0.00 of $5.00 of policy "budget" is left. It never fits.',
     )
   })
 
-  it('is not reported as above the limit if only its stripes are too small', async () => {
+  it('never fits if only its stripes are too small', async () => {
     const striped = fixedWindow({ name: 'day', limit: 10, window: '1d', per: 'global', stripes: 5 })
     const decision = await setUpAtMidnight(striped).limiter.check({}, { cost: 3 })
     expect(decision.reason).toBe('cost_exceeds_limit')
     expect(decision.allowed || denialBody(decision).message).toBe(
-      'A cost of 3 is more than policy "day" can count at once.',
+      'This call may cost 3; 2 of 10 requests of policy "day" are left. It never fits.',
     )
   })
 })
@@ -125,7 +125,7 @@ it('a limit of 0 refuses each request and names the policy', async () => {
   expect([answer.status, answer.headers.has('retry-after')]).toEqual([429, false])
   expect(await answer.json()).toMatchObject({
     policy: 'rpm',
-    message: 'A cost of 1 is above the limit of 0 requests of policy "rpm".',
+    message: 'This call may cost 1; 0 of 0 requests of policy "rpm" are left. It never fits.',
   })
 })
 

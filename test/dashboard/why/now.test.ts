@@ -26,6 +26,7 @@ describe('a question about now', () => {
       status: 200,
       lines: [
         'tenant=acme route=chat',
+        'It asks for 22 tokens and 1 request.',
         'Denied by tpm: 90 of 100 tokens used, and it asks for 22.',
         '  It fits in 37s if nothing else is charged.',
         '  It fits now with 12 tokens less.',
@@ -60,6 +61,7 @@ describe('a question about now', () => {
     const other = await ask({ tenant: 'globex', subject: { route: 'chat' } })
     expect(other.lines).toEqual([
       'tenant=globex route=chat',
+      'It asks for 1 token and 1 request.',
       'Allowed.',
       '  tpm: 0 of 100 tokens used',
       '  rpm: 0 of 60 requests used',
@@ -76,13 +78,34 @@ describe('a question about now', () => {
     expect(wrong.lines[0]).toMatch(/^cost\.token /)
   })
 
+  it('asks for the cost of the latest recorded denial that is alike, unless one is given', async () => {
+    const { clock, limiter, ask } = setUp(redis, [recordDenials({ flushEvery: '1h' })])
+    await limiter.check(CHAT, { cost: { token: 90 } })
+    for (const token of [30, 22]) {
+      clock.advance(1_000)
+      await limiter.check(CHAT, { cost: { token } })
+    }
+    clock.advance(1_000)
+    await limiter.check({ ...CHAT, route: 'other' }, { cost: { token: 50 } })
+    await flushDenials(limiter)
+    const question = { tenant: 'acme', subject: { route: 'chat' } }
+    const { lines } = await ask({ ...question, cost: {} })
+    expect(lines.slice(1, 3)).toEqual([
+      'It asks for 22 tokens and 1 request, as the denial of 2026-01-15 12:00:32Z did.',
+      'Denied by tpm: 90 of 100 tokens used, and it asks for 22.',
+    ])
+    const given = await ask({ ...question, cost: { token: 5 } })
+    expect(given.lines.slice(1, 3)).toEqual(['It asks for 5 tokens and 1 request.', 'Allowed.'])
+  })
+
   it('is about one tenant, whatever its subject says', async () => {
     const { limiter, ask } = setUp(redis)
     await limiter.check({ ...CHAT, tenant: 'globex' }, { cost: { token: 100 } })
     const subject = { tenant: 'globex', route: 'chat' }
     const { lines } = await ask({ tenant: 'acme', subject })
-    expect(lines.slice(0, 3)).toEqual([
+    expect(lines.slice(0, 4)).toEqual([
       'tenant=acme route=chat',
+      'It asks for 1 token and 1 request.',
       'Allowed.',
       '  tpm: 0 of 100 tokens used',
     ])
@@ -104,11 +127,12 @@ describe('a question about now', () => {
     const ask = asking({ api: limiter })
     await limiter.check({ tenant: 'acme', plan: 'growth' })
     const { lines, plans: names } = { plans: [], ...(await ask({ tenant: 'acme' })) }
-    expect(lines[1]).toContain('Denied by rpm: 1 of 1 request used')
+    expect(lines[2]).toContain('Denied by rpm: 1 of 1 request used')
     expect(names).toEqual(['starter', 'growth'])
     const growth = await ask({ tenant: 'acme', subject: { plan: 'growth' } })
     expect(growth.lines).toEqual([
       'tenant=acme plan=growth',
+      'It asks for 1 request.',
       'Allowed.',
       '  rpm: 1 of 2 requests used',
     ])
@@ -122,7 +146,12 @@ describe('a question about now', () => {
     const ask = asking({ api: limiter, images: other.limiter })
     const question = { tenant: 'acme', limiter: 'images', subject: { user: 'u_1' } }
     expect(await ask(question)).toMatchObject({
-      lines: ['tenant=acme user=u_1', 'Allowed.', '  one: 0 of 1 request used'],
+      lines: [
+        'tenant=acme user=u_1',
+        'It asks for 1 request.',
+        'Allowed.',
+        '  one: 0 of 1 request used',
+      ],
       limiter: 'images',
       limiters: ['api', 'images'],
       dimensions: ['user'],
@@ -144,6 +173,7 @@ it('takes the dimension that names the tenant, also of a recorded denial', async
   }
   expect(await ask({ tenant: 'acme' })).toEqual([
     'org=acme',
+    'It asks for 1 request.',
     'Allowed.',
     '  one: 0 of 1 request used',
   ])

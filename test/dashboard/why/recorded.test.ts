@@ -109,7 +109,7 @@ describe('a page', () => {
     })
     const ask = asking({ api: limiter })
     const now = await ask({ tenant: 'acme' })
-    expect(now.lines[1]).toMatch(/^Denied without the store, which failed \(store_unreachable\)/)
+    expect(now.lines[2]).toMatch(/^Denied without the store, which failed \(store_unreachable\)/)
     expect(await ask({ tenant: 'acme', id: 'req_7' })).toMatchObject({
       status: 503,
       lines: ['The store does not answer (store_unreachable). Try again.'],

@@ -74,7 +74,7 @@ export const limits: readonly Case[] = [
       expect(Math.ceil(Number(denied.headers.get('retry-after-ms')) / 1000)).toBe(retryAfter)
       expect(await denied.json()).toEqual({
         error: 'rate_limit_exceeded',
-        message: `Rate limit exceeded: the limit of 20 requests of policy "rpm" is used up. Retry in ${retryAfter} s.`,
+        message: `This call may cost 1; 0 of 20 requests of policy "rpm" are left. Retry in ${retryAfter} s.`,
         policy: 'rpm',
         scope: 'tenant+route',
         retryAfter,

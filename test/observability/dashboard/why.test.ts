@@ -86,11 +86,12 @@ describe.skipIf(BROWSER === undefined)('the question on a page in a browser', ()
     await page.getByRole('button', { name: 'acme' }).click()
     // The route is that of the policy which has denied it.
     const first = await ask(page, 'tenant=acme route=chat')
-    expect(first[1]).toBe('Allowed.')
+    expect(first[2]).toBe('Allowed.')
     await panel(page).getByLabel('Tokens').fill('22')
     const answer = await ask(page, 'Denied by tpm')
     expect(answer).toEqual([
       'tenant=acme route=chat',
+      'It asks for 22 tokens and 1 request.',
       'Denied by tpm: 90 of 100 tokens used, and it asks for 22.',
       expect.stringMatching(/^ {2}It fits in \S+( \S+)? if nothing else is charged\.$/),
       '  It fits now with 12 tokens less.',

@@ -1,4 +1,5 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
+import { denialBody } from '@sluice/core/http'
 import { assertMaxDelay, delay, withDecision } from '@sluice/core/internal/http'
 import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/internal'
 import { modelMeter, type MeterModel } from '../meter/ai-sdk.ts'
@@ -90,7 +91,7 @@ export class ModelCallDenied extends Error {
     const answer = withDecision(denialResponse(decision, 'openai-chat', spentStatus), decision, {
       headers: new Headers(),
     })
-    super(`The model call was denied: ${decision.reason}.`)
+    super(denialBody(decision).message)
     this.#decision = decision
     this.statusCode = answer.status
     this.responseHeaders = Object.fromEntries(answer.headers)

@@ -1,6 +1,6 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
-import { askerText, timeText } from '@sluice/core/internal/text'
+import { askerText, asksText, timeText } from '@sluice/core/internal/text'
 import type { Command, Result, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
@@ -26,7 +26,8 @@ ${SUBJECT_USAGE}
   --id ID               the X-Request-Id of a 429
   --recent              list the denials that are recorded, the latest first
   --top N               the most of them to list (default: 20)
-  --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: 1 of each unit)
+  --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: as the
+                        latest recorded denial, else 1 of each unit)
 ${LIMITER_USAGE}`,
   options: {
     ...SUBJECT_OPTIONS,
@@ -49,7 +50,10 @@ ${LIMITER_USAGE}`,
       return recent(limiter, tenantIn(subject, 'recent'), countOf(values, 'top', 20))
     }
     const units = definitionOf(limiter).rules.map(({ unit }) => [unit, 1] as const)
-    const cost = { request: 1, ...Object.fromEntries(units), ...costOf(textOf(values, 'cost')) }
+    const given = textOf(values, 'cost')
+    const denied = given === undefined ? await deniedCostOf(limiter, subject) : undefined
+    const asked = denied?.cost ?? costOf(given)
+    const cost = { request: 1, ...Object.fromEntries(units), ...asked }
     const explanation = await explain(limiter, subject, { cost })
     const { degraded } = explanation.decision
     await assertNotRefused(limiter, degraded?.cause)
@@ -57,10 +61,11 @@ ${LIMITER_USAGE}`,
     return {
       text: [
         askerText(subject, explanation.decision.plan),
+        asksText(cost, denied?.at),
         explanationText(explanation),
         ...users.lines,
       ].join('\n'),
-      json: { subject, ...explanation, users: users.list },
+      json: { subject, cost, denial: denied?.id, ...explanation, users: users.list },
       exitCode: degraded ? 1 : 0,
     }
   },
@@ -133,14 +138,25 @@ function costOf(text: string | undefined): Readonly<Record<string, number>> {
   return Object.fromEntries(pairs)
 }
 
+/** Returns the cost of the latest denial of a subject, if a limiter records denials. */
+async function deniedCostOf(limiter: Limiter, subject: Readonly<Record<string, string>>) {
+  const denials = await ifInstalled(() => import('@sluice/usage/denials'))
+  return denials?.latestDeniedCost(limiter, subject)
+}
+
 /** Returns who has used up the limit that denies, if a limiter records usage. */
 async function usersOf(limiter: Limiter, decision: Decision, tenant: string | undefined) {
+  const report = await ifInstalled(() => import('@sluice/usage/report'))
+  const list = (await report?.topUsers(limiter, decision, tenant)) ?? []
+  return { list, lines: !report || list.length === 0 ? [] : [report.topUsersText(list)] }
+}
+
+/** Imports a module of a package that need not be installed. */
+async function ifInstalled<Module>(load: () => Promise<Module>): Promise<Module | undefined> {
   try {
-    const { topUsers, topUsersText } = await import('@sluice/usage/report')
-    const list = (await topUsers(limiter, decision, tenant)) ?? []
-    return { list, lines: list.length === 0 ? [] : [topUsersText(list)] }
+    return await load()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    return { list: [], lines: [] }
+    return undefined
   }
 }

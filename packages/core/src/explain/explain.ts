@@ -10,6 +10,7 @@ import type { Subject } from '../subject.ts'
 import { parseCall } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
+import { explainDenial } from '../reservations/held.ts'
 
 /** Options of `explain`. */
 export interface ExplainOptions<Unit extends string = string> {
@@ -81,7 +82,8 @@ export async function explain<
 ): Promise<Explanation> {
   const runtime = runtimeOf(limiter)
   const call = parseCall(subject, options, false, ['cost'])
-  const { decision } = await decide(runtime, call)
+  const outcome = await decide(runtime, call)
+  const decision = outcome.decision.allowed ? outcome.decision : explainDenial(outcome.decision)
   const denying = decision.policies.filter(({ fits, enforced }) => !fits && enforced)
   const denials: PolicyDenial[] = []
   for (const state of denying) denials.push(await denialBy(state, runtime, call))

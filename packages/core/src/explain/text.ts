@@ -51,9 +51,11 @@ const stateText = ({ name, burst, remaining, unit, enforced }: PolicyState): str
 
 function waitText(denials: readonly PolicyDenial[], retryAfterMs: number | null): string {
   if (retryAfterMs === null) return 'It never fits: it asks for more than the limit.'
-  if (denials.some(({ reason }) => reason === 'concurrency_exceeded')) {
-    return 'It fits when a call in flight has ended.'
+  const held = denials.filter(({ reason }) => reason === 'concurrency_exceeded')
+  if (held.some(({ unit }) => unit !== 'call')) {
+    return 'It may fit when a call in flight returns what it does not use.'
   }
+  if (held.length > 0) return 'It fits when a call in flight has ended.'
   return `It fits in ${durationText(retryAfterMs)} if nothing else is charged.`
 }
 

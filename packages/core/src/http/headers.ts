@@ -90,7 +90,8 @@ export function assertHeaderStyles(
 /** Returns the policy that denied, or that would deny first, and the time until units come back. */
 function nextToDeny(decision: Decision, policies: readonly PolicyState[]) {
   const policy = decision.violated ?? tightestPolicy(policies)
-  const resetMs = (decision.allowed ? undefined : decision.retryAfterMs) ?? policy?.resetMs ?? 0
+  // The wait of an allowed decision is 0.
+  const resetMs = decision.retryAfterMs || policy?.resetMs || 0
   return { policy, resetMs }
 }
 

@@ -33,7 +33,7 @@ export class Refusal {
         'invalid_option',
         'refuse.status',
         'must be a whole number from 400 to 599',
-        options.status,
+        status,
       )
     }
     this.options = options

@@ -19,10 +19,11 @@ export interface DenialOptions {
 export interface DenialBody {
   /** The reason, such as `rate_limit_exceeded` or `daily_quota_exceeded`. */
   readonly error: string
+  /** The cost of the call, the units left and the time, as in the headers. */
   readonly message: string
   /** The policy that denied; `null` when the store failed. */
   readonly policy: string | null
-  /** The dimensions whose budget is used up, such as `tenant`; `null` when the store failed. */
+  /** The dimensions of the budget that denies, such as `tenant`; `null` when the store failed. */
   readonly scope: string | null
   /** Seconds to wait, rounded up; `null` if the cost can never fit. */
   readonly retryAfter: number | null
@@ -56,8 +57,7 @@ export function denialBody(decision: DeniedDecision): DenialBody {
 export function tooManyRequests(decision: DeniedDecision, options: DenialOptions = {}): Response {
   const { error: code, message: text, ...details } = denialBody(decision)
   const { reason, violated } = decision
-  const isFault = reason === 'store_unavailable'
-  const isQuota = reason === 'daily_quota_exceeded' || reason === 'monthly_quota_exceeded'
+  const isFault = !violated
   // OpenAI's type is the unit of a rate; a used-up quota has a type that its clients do not retry.
   const rate = violated && { type: violated.unit === 'usd' ? 'usd' : `${violated.unit}s` }
   const facts: ErrorFacts = {
@@ -72,34 +72,29 @@ export function tooManyRequests(decision: DeniedDecision, options: DenialOptions
         .filter(({ fits }) => !fits)
         .map(({ name }) => name),
     },
-    openai: isQuota ? { type: 'insufficient_quota', code: 'insufficient_quota' } : { ...rate },
+    openai: isQuota(reason)
+      ? { type: 'insufficient_quota', code: 'insufficient_quota' }
+      : { ...rate },
   }
   return errorResponse(facts, options.format, rateLimitHeaders(decision, options.headers))
 }
 
-/** Writes units for a reader; money is counted in millionths of a dollar. */
-function amount(units: number, unit: string): string {
-  if (unit === 'usd') return `$${units / 1_000_000}`
-  return `${units} ${unit}${units === 1 ? '' : 's'}`
-}
+const isQuota = (reason: string): boolean => /_quota_/.test(reason)
 
-function message({ reason, violated }: DeniedDecision, retryAfter: number | null): string {
-  if (violated === undefined) return `Rate limiting is unavailable. Retry in ${retryAfter} s.`
-  const { burst, unit, name, cost } = violated
-  const limited = `the limit of ${amount(burst, unit)} of policy "${name}"`
-  if (reason === 'cost_exceeds_limit') {
-    const units = unit === 'usd' ? amount(cost, unit) : cost
-    // In a policy with `stripes` the cost has to fit one stripe, which is smaller than the limit.
-    return cost > burst
-      ? `A cost of ${units} is above ${limited}.`
-      : `A cost of ${units} is more than policy "${name}" can count at once.`
-  }
-  const budget = {
-    rate_limit_exceeded: 'Rate limit',
-    daily_quota_exceeded: 'Daily quota',
-    monthly_quota_exceeded: 'Monthly quota',
-    concurrency_exceeded: 'Concurrency limit',
-    store_unavailable: 'Limit',
-  }[reason]
-  return `${budget} exceeded: ${limited} is used up. Retry in ${retryAfter} s.`
+/** Returns a sentence with the numbers of the headers: those of the policy that denies, and the time. */
+function message(
+  { reason, violated, retryAfterMs, at }: DeniedDecision,
+  retryAfter: number | null,
+): string {
+  let end = retryAfter === null ? '. It never fits.' : `. Retry in ${retryAfter} s.`
+  if (!violated) return `Rate limiting is unavailable${end}`
+  const { burst, unit, name, cost, remaining } = violated
+  const isMoney = unit === 'usd'
+  const units = (count: number) =>
+    isMoney ? `$${(count / 1_000_000).toFixed(count % 10_000 ? 6 : 2)}` : count
+  // A quota ends at a time of the calendar, unless another policy denies for longer.
+  if (isQuota(reason) && violated.retryAfterMs === retryAfterMs)
+    end = ` until ${new Date(at + Number(retryAfterMs)).toUTCString().slice(5)}.`
+  if (reason === 'concurrency_exceeded') end = ` while calls are in flight${end}`
+  return `This call may cost ${units(cost)}; ${units(remaining)} of ${units(burst)}${isMoney ? '' : ` ${unit}s`} of policy "${name}" ${isMoney ? 'is' : 'are'} left${end}`
 }

@@ -36,6 +36,13 @@ export const amountText = (count: number, unit: string): string =>
 export const usedText = (used: number, most: number, unit: string): string =>
   `${unitsText(used, unit)} of ${amountText(most, unit)} used`
 
+/** Returns a cost as a sentence: `It asks for 1 request and $0.05.`, and the denial that it is the cost of. */
+export function asksText(cost: Readonly<Record<string, number>>, deniedAt?: number): string {
+  const amounts = Object.entries(cost).map(([unit, count]) => amountText(count, unit))
+  const origin = deniedAt === undefined ? '' : `, as the denial of ${timeText(deniedAt)} did`
+  return `It asks for ${amounts.join(' and ')}${origin}.`
+}
+
 /** Returns a time as a person reads it: `2026-11-28 18:00Z`. */
 export const timeText = (time: Date | number): string =>
   new Date(time)

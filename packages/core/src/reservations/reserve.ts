@@ -110,15 +110,15 @@ export async function reserve<
     const swept = await releaseDue(unsettled, runtime, outcome, call.waitUntil)
     if (swept > 0) outcome = await runtime.decide(runtime, decideCall)
   }
-  // Only the last: a denial that is decided again is not the answer.
-  report(runtime, decideCall, outcome)
-  const { decision } = outcome
+  const decision = outcome.decision.allowed ? outcome.decision : explainDenial(outcome.decision)
+  // Only the last, as the caller gets it: a denial that is decided again is not the answer.
+  report(runtime, decideCall, { ...outcome, decision })
   const dataOf = (made: Outcome): ReservationData =>
     reservationData(made, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {
     const unanswered = decision.degraded ? outcome : outcome.unanswered
     if (unanswered) runInBackground(cancelDenied(dataOf(unanswered), runtime), call.waitUntil)
-    return explainDenial(decision)
+    return decision
   }
   const data = dataOf(outcome)
   runtime.events.reserved?.({ data, subject, decision, entries: outcome.entries })

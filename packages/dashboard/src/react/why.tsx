@@ -42,8 +42,8 @@ export function Why({ url, tenants, tenant = '' }: WhyProps): ReactNode {
     <section className="sluice-card" aria-labelledby="sluice-why">
       <h3 id="sluice-why">Why is it denied?</h3>
       <p className="sluice-hint">
-        Asks the limiter, and charges nothing: for one of each unit, unless you say how many. An id
-        is the <code>X-Request-Id</code> of a 429.
+        Asks the limiter, and charges nothing: for the cost of its latest recorded denial, or one of
+        each unit, unless you say how many. An id is the <code>X-Request-Id</code> of a 429.
       </p>
       <form className="sluice-ask" onSubmit={(event) => void submit(event)}>
         <label>

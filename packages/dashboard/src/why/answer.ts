@@ -9,7 +9,7 @@ export interface WhyQuestion {
   readonly limiter?: string
   /** The dimensions of the subject, without the tenant. */
   readonly subject?: Readonly<Record<string, string>>
-  /** The units that the request asks for. @default 1 of each */
+  /** The units that the request asks for. @default those of the latest recorded denial, else 1 of each */
   readonly cost?: Readonly<Record<string, number>>
 }
 

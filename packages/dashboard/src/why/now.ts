@@ -1,13 +1,14 @@
 import { InputError, definitionOf, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
-import { askerText } from '@sluice/core/internal/text'
+import { askerText, asksText } from '@sluice/core/internal/text'
+import { latestDeniedCost } from '@sluice/usage/denials'
 import { topUsers, topUsersText } from '@sluice/usage/report'
 import type { QuestionParts, WhyQuestion } from './answer.ts'
 
 /** Explains the decision that a request would get now. The subject has the dimensions that the limiter counts by. */
 export async function explainNow(
   limiter: Limiter,
-  { tenant, subject: others = {}, cost }: WhyQuestion,
+  { tenant, subject: others = {}, cost = {} }: WhyQuestion,
   by: string,
 ): Promise<string> {
   const { dimensions, plans, units } = partsOf(limiter, by)
@@ -19,11 +20,15 @@ export async function explainNow(
   ]) as Readonly<Record<string, string>>
   const each = Object.fromEntries(units.map((unit) => [unit, 1] as const))
   try {
-    const explanation = await explain(limiter, subject, { cost: { ...each, ...cost } })
+    const isGiven = Object.keys(cost).length > 0
+    const denied = isGiven ? undefined : await latestDeniedCost(limiter, subject, by)
+    const asked = { ...each, ...denied?.cost, ...cost }
+    const explanation = await explain(limiter, subject, { cost: asked })
     const users = await topUsers(limiter, explanation.decision, tenant)
     const used = users ? topUsersText(users) : HOW_TO_RECORD
     const texts = [
       askerText(subject, explanation.decision.plan),
+      asksText(asked, denied?.at),
       explanationText(explanation),
       used,
     ]

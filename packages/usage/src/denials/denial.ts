@@ -41,7 +41,7 @@ export function ownIdOf(request: Request): string | undefined {
 }
 
 /** The most characters of a value of a subject. */
-const MAX_TEXT = 100
+export const MAX_TEXT = 100
 
 /** Returns what is kept of a denial. */
 export function denialOf(

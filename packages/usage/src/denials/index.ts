@@ -1,3 +1,5 @@
+export { latestDeniedCost } from './denied-cost.ts'
+export type { DeniedCost } from './denied-cost.ts'
 export { denialId } from './denial-id.ts'
 export type { DenialIdOptions } from './denial-id.ts'
 export type { DeniedPolicy, RecordedDenial } from './denial.ts'

@@ -25,7 +25,7 @@ export function denialText(
   if (!denial) {
     return `${nameText(tenant)} has no recorded denial with the id ${nameText(id)}: it may be older than a day, not saved yet, or one of more than are kept`
   }
-  const { at, subject, plan, policies, retryAfterMs } = denial
+  const { at, subject, plan, policies } = denial
   const denying = policies.filter(isDenying)
   const others = policies.filter((state) => !denying.includes(state))
   return [
@@ -35,7 +35,7 @@ export function denialText(
       (state) =>
         `Denied by ${stateText(state)}, and it asked for ${unitsText(state.cost, state.unit)}.`,
     ),
-    ...(denying.length === 0 ? [] : [`  ${laterText(retryAfterMs)}`]),
+    ...(denying.length === 0 ? [] : [`  ${laterText(denial)}`]),
     ...others.map((state) => `  ${stateText(state)}${state.enforced ? '' : ', in shadow'}`),
   ].join('\n')
 }
@@ -56,7 +56,8 @@ const isDenying = ({ fits, enforced }: DeniedPolicy): boolean => enforced && !fi
 const stateText = ({ name, unit, burst, remaining }: DeniedPolicy): string =>
   `${name}: ${usedText(burst - remaining, burst, unit)}`
 
-const laterText = (retryAfterMs: number | null): string =>
-  retryAfterMs === null
-    ? 'It could never fit: it asked for more than the limit.'
-    : `It would have fitted ${durationText(retryAfterMs)} later, if nothing else was charged.`
+function laterText({ reason, retryAfterMs }: RecordedDenial): string {
+  if (retryAfterMs === null) return 'It could never fit: it asked for more than the limit.'
+  if (reason === 'concurrency_exceeded') return 'Calls in flight held units at that time.'
+  return `It would have fitted ${durationText(retryAfterMs)} later, if nothing else was charged.`
+}
