@@ -89,7 +89,10 @@ function countCharacters(): () => number {
     'decode',
     (_, chunk) => (chunk as Uint8Array | undefined)?.length ?? 0,
   )
-  count(RegExp.prototype, 'test', (_, text) => String(text).length)
+  count(RegExp.prototype, 'test', (pattern, text) =>
+    // One character is looked at.
+    (pattern as RegExp).source.startsWith('^[') ? 1 : String(text).length,
+  )
   for (const name of ['split', 'replace', 'includes']) {
     count(String.prototype, name, (text) => String(text).length)
   }

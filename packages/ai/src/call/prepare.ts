@@ -249,7 +249,6 @@ export function countedName(model: string, prices: Prices | undefined): string {
 
 /** The usage to take the price of: input is written to a cache where that may happen and costs more. */
 function mostExpensive(input: number, output: number, api: ModelApi, text: string): PricedUsage {
-  if (!isAnthropic(api)) return { input, output, cacheWrite: input }
-  if (!text.includes('"cache_control"')) return { input, output }
-  return { input, output, cacheWrite: input, longCacheWrite: text.includes('"1h"') ? input : 0 }
+  const cacheWrite = !isAnthropic(api) || text.includes('"cache_control"') ? input : 0
+  return { input, output, cacheWrite, longCacheWrite: text.includes('"1h"') ? cacheWrite : 0 }
 }

@@ -77,7 +77,8 @@ export function inputTokens(
     if (isPicture) other += settings.imageTokens ?? pictureTokens(part, model)
     else if (reference !== undefined || media.length > 0) other += settings.unseenTokens
     for (const key of Object.keys(part)) {
-      if (NOT_INPUT.has(key) || media.includes(key)) continue
+      // A role of more than 32 characters is none, and a template may pass it on.
+      if (media.includes(key) || (NOT_INPUT.has(key) && !textOf(part['role'])[32])) continue
       if (isPicture && /^(image_url|source)$/.test(key)) continue
       // What a tool was called with is sent as JSON.
       ;(key === 'input' ? data : texts).push(part[key])
@@ -171,5 +172,5 @@ const toolsOfMcp = (tools: unknown): Json[] =>
 function counted(count: (text: string) => number, text: string): number {
   const tokens = count(text)
   if (isCount(tokens) && tokens <= MAX_UNITS) return tokens
-  throw new ConfigError('invalid_option', 'estimateRequest.count', 'must return a number of tokens')
+  throw new ConfigError('invalid_option', 'estimateRequest.count', 'must return a number')
 }

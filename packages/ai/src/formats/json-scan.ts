@@ -70,7 +70,7 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
       if (kept === undefined || depth !== keptDepth) return
       const json = kept + text.slice(from, index)
       kept = undefined
-      if (nameNext) names[depth] = json.length > MAX_NAME ? '' : json.slice(1, -1)
+      if (nameNext) names[depth] = json[MAX_NAME] ? '' : json.slice(1, -1)
       else if (json.length <= MAX_KEPT) place(parsed(json))
       nameNext = false
     }

@@ -40,7 +40,7 @@ export function answerReader(
       if (kind === undefined) {
         // The beginning shows what there is to read.
         rest = rest.trimStart()
-        if (rest[0] === '{' || rest[0] === '[') {
+        if (/^[{[]/.test(rest)) {
           kind = 'json'
           values += 1
         } else if (values === 0 && SSE_START.test(rest)) kind = 'events'
