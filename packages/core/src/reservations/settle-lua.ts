@@ -114,8 +114,9 @@ local lasting = ${LEFT} == '${RELEASED}' and ${RELEASED_MS} or ${SETTLED_MS}
 local mark = redis.call('SET', KEYS[1], left, 'XX', 'GET', 'PX', lasting)
 if not mark then return { 0 } end
 local state = string.sub(mark, 1, 1)
+if state == 's' then lasting = ${SETTLED_MS} end
 if state == 's' or state == ${LEFT} then
-  if mark ~= left then redis.call('SET', KEYS[1], mark, 'PX', state == 's' and ${SETTLED_MS} or lasting) end
+  if mark ~= left then redis.call('SET', KEYS[1], mark, 'PX', lasting) end
   return mark
 end
 local reply = { state == '${RELEASED}' and 2 or 1, ${placeholders.join(', ')} }
@@ -125,7 +126,7 @@ for index, units, position in string.gmatch(mark, '(%d+)=(%d+):(%d+)') do
 end
 ${parts.join('\n')}
 settled = (state == '${RELEASED}' and '${LATE}' or 's') .. table.concat(settled, ',') .. ' ' .. ${ATTEMPT}
-if ${LEFT} ~= '${RELEASED}' and settled ~= left then redis.call('SET', KEYS[1], settled, 'PX', ${SETTLED_MS}) end
+if ${LEFT} ~= '${RELEASED}' and settled ~= left then redis.call('SET', KEYS[1], settled, 'PX', lasting) end
 if failed then
   if not string.find(settled, ':%-?[1-9]') then redis.call('SET', KEYS[1], mark, 'PX', ${RELEASED_MS}) end
   return redis.error_reply('ERR a charge could not be corrected')
