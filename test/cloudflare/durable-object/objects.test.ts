@@ -144,7 +144,7 @@ it('an object deletes itself when nothing is left, and begins anew when it is as
 
 it('an object that does not know an algorithm or an operation says so, and the decision is degraded', async () => {
   const algorithm: Algorithm = {
-    id: 'own',
+    id: 'test.own',
     check: () => ({ fits: true, available: 1, resetMs: 0, retryMs: 0 }),
     add: () => ({ state: 1, expiresAt: Infinity, position: 0 }),
     lua: () => ({ check: '', add: '', position: '' }),

@@ -35,7 +35,7 @@ async function failuresOf(algorithm: Algorithm): Promise<Map<string, string>> {
 const changed = (id: string, change: Partial<Algorithm>): Algorithm => ({
   ...right,
   ...change,
-  id: `mutant-${id}`,
+  id: `mutant.${id}`,
 })
 
 const withLua =

@@ -34,6 +34,7 @@ describe('a Worker loads', () => {
       `export { runtimeConfiguration } from '@sluice/core/configuration'`,
       [
         'configuration/configuration-cache.js',
+        'configuration/document-size.js',
         'configuration/document.js',
         'configuration/runtime-configuration.js',
         'configuration/settings.js',
@@ -50,6 +51,7 @@ describe('a Worker loads', () => {
         'configuration/cached-partition.js',
         'configuration/configuration-cache.js',
         'configuration/connected-records.js',
+        'configuration/document-size.js',
         'configuration/document.js',
         'configuration/partition-record.js',
         'configuration/partition-records.js',

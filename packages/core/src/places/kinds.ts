@@ -1,5 +1,6 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { FitKind, MarkKind, OperationKind } from '../stores/store.ts'
+import { ConfigError } from '../errors.ts'
 import { bucketAlgorithm } from '../algorithms/bucket.ts'
 import { counterAlgorithm } from '../algorithms/counter.ts'
 import { fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
@@ -49,7 +50,7 @@ const OPERATIONS = [WRITE, SETTLE, RELEASE_SLOTS, FIND_DUE]
 const MARKS = [KEPT, RELEASED_LATER, HELD]
 const FITS = [RANGE, BLOCKS]
 
-/** Returns Sluice's own functions and `own`, by name. */
+/** Returns Sluice's own functions and `own`, by name. @throws ConfigError When two have one name. */
 export function kindsOf({ algorithms = [], operations = [] }: OwnKinds = {}): Kinds {
   return {
     algorithm: finder('algorithm', [...ALGORITHMS, ...algorithms], ({ id }) => id),
@@ -66,7 +67,18 @@ export function kindsOf({ algorithms = [], operations = [] }: OwnKinds = {}): Ki
 const nameOf = ({ name }: { readonly name: string }): string => name
 
 function finder<T>(what: string, items: readonly T[], keyOf: (item: T) => string) {
-  const byName = new Map(items.map((item) => [keyOf(item), item]))
+  const byName = new Map<string, T>()
+  for (const item of items) {
+    const name = keyOf(item)
+    if ((byName.get(name) ?? item) !== item) {
+      throw new ConfigError(
+        'invalid_option',
+        what,
+        `must not be a second one with the name "${name}"`,
+      )
+    }
+    byName.set(name, item)
+  }
   return (name: string): T => {
     const item = byName.get(name)
     if (item !== undefined) return item

@@ -30,18 +30,8 @@ const OPTIONS = [
 /** The most stripes: more would make each small, and a reset slow. */
 const MAX_STRIPES = 64
 
-/**
- * Creates a policy from options and an algorithm. Every factory uses it, including your own.
- *
- * @param factory The factory's name, with which errors begin.
- * @param ownOptions The names of the options that only this factory has.
- * @param configure Validates these options and returns the algorithm with its numbers.
- * @throws ConfigError When an option is unknown, or a common option is missing or out of range.
- * @example
- * const gcra = (options: GcraOptions) =>
- *   definePolicy('gcra', options, ['window'], () => ({ algorithm, params: [60_000], windowMs: 60_000 }))
- */
-export function definePolicy<
+/** Creates a policy of one rule. @throws ConfigError As `defineRule` does. */
+export function policyOfRule<
   State,
   Partition extends Per,
   Unit extends string | undefined,

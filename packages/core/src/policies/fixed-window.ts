@@ -3,7 +3,7 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { definePolicy } from './define-policy.ts'
+import { policyOfRule } from './define-policy.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions<
@@ -31,7 +31,7 @@ export function fixedWindow<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: FixedWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('fixedWindow', options, ['window'], () => {
+  return policyOfRule('fixedWindow', options, ['window'], () => {
     const windowMs = durationMs('fixedWindow.window', options.window)
     return { algorithm: fixedWindowAlgorithm, params: [windowMs], windowMs }
   })
@@ -50,7 +50,7 @@ export function dailyCap<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('dailyCap', options, [], () => ({
+  return policyOfRule('dailyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [DAY_MS],
     windowMs: DAY_MS,
@@ -71,7 +71,7 @@ export function monthlyCap<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('monthlyCap', options, [], () => ({
+  return policyOfRule('monthlyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [CALENDAR_MONTH],
     windowMs: 31 * DAY_MS,

@@ -5,7 +5,7 @@ import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertBurst } from './limit.ts'
-import { definePolicy } from './define-policy.ts'
+import { policyOfRule } from './define-policy.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions<
@@ -43,7 +43,7 @@ export function leakyBucket<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: LeakyBucketOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
+  return policyOfRule('leakyBucket', options, ['window', 'burst', 'wait'], () => {
     const { name, wait = true, stripes = 1 } = options
     if (wait !== false && stripes !== 1) {
       const message = 'must be 1 unless wait is false: stripes do not wait for each other'

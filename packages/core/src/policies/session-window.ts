@@ -4,7 +4,7 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { sessionWindowAlgorithm } from '../algorithms/session-window.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { definePolicy } from './define-policy.ts'
+import { policyOfRule } from './define-policy.ts'
 
 /** Options of `sessionWindow`. */
 export interface SessionWindowOptions<
@@ -33,7 +33,7 @@ export function sessionWindow<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: SessionWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('sessionWindow', options, ['idle'], () => {
+  return policyOfRule('sessionWindow', options, ['idle'], () => {
     // A stripe that nobody hits for a while would be free again in the middle of the session.
     if (((options as Partial<PolicyOptions>).stripes ?? 1) !== 1) {
       const message = 'must be left out: each stripe would end by itself, within a session'

@@ -5,7 +5,7 @@ import { counterAlgorithm } from '../algorithms/counter.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertPositiveInteger } from '../internal/validation.ts'
-import { definePolicy } from './define-policy.ts'
+import { policyOfRule } from './define-policy.ts'
 
 /** Options of `slidingWindowCounter`. */
 export interface SlidingWindowCounterOptions<
@@ -42,7 +42,7 @@ export function slidingWindowCounter<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: SlidingWindowCounterOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('slidingWindowCounter', options, ['window', 'segments'], () => {
+  return policyOfRule('slidingWindowCounter', options, ['window', 'segments'], () => {
     const windowMs = durationMs('slidingWindowCounter.window', options.window)
     const option = 'slidingWindowCounter.segments'
     const { segments: segmentCount = 1 } = options

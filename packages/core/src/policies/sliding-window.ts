@@ -3,7 +3,7 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slidingLogAlgorithm } from '../algorithms/sliding-log.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { definePolicy } from './define-policy.ts'
+import { policyOfRule } from './define-policy.ts'
 
 /** Options of `slidingWindow`. */
 export interface SlidingWindowOptions<
@@ -28,7 +28,7 @@ export function slidingWindow<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: SlidingWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('slidingWindow', options, ['window'], () => {
+  return policyOfRule('slidingWindow', options, ['window'], () => {
     const windowMs = durationMs('slidingWindow.window', options.window)
     return { algorithm: slidingLogAlgorithm, params: [windowMs], windowMs }
   })

@@ -4,7 +4,7 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertOneOf } from '../internal/validation.ts'
-import { definePolicy } from './define-policy.ts'
+import { policyOfRule } from './define-policy.ts'
 
 /** Options of `tokenBucket`. */
 export interface TokenBucketOptions<
@@ -42,7 +42,7 @@ export function tokenBucket<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: TokenBucketOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return definePolicy('tokenBucket', options, ['window', 'burst', 'refill'], () => {
+  return policyOfRule('tokenBucket', options, ['window', 'burst', 'refill'], () => {
     const { burst = 'limit', refill = 'continuous' } = options
     const windowMs = durationMs('tokenBucket.window', options.window)
     const refillMode = assertOneOf('tokenBucket.refill', refill, ['continuous', 'interval'])

@@ -10,7 +10,7 @@ stopDates()
 
 /** Counts up to the limit, for ever. Its key is read by a command that is held, and written by others. */
 const hits: Algorithm<number> = {
-  id: 'hits',
+  id: 'test.hits',
   check: (used = 0, { limit, cost }) => ({
     fits: cost === 0 || used + cost <= limit,
     available: Math.max(0, limit - used),

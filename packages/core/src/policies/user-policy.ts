@@ -1,0 +1,39 @@
+import type { Per } from '../subject.ts'
+import type { AlgorithmConfig, PolicyOf, PolicyOptions } from './policy.ts'
+import { ConfigError } from '../errors.ts'
+import { policyOfRule } from './define-policy.ts'
+
+/** The ids of Sluice's own algorithms have no dot, so no other can be taken for one of them. */
+const ID = /^[\w-]+(?:\.[\w-]+)+$/
+
+/**
+ * Creates a policy from options and an algorithm of your own: start here to write a factory.
+ *
+ * @param factory The factory's name, with which errors begin.
+ * @param ownOptions The names of the options that only this factory has.
+ * @param configure Validates these options and returns the algorithm with its numbers.
+ * @throws ConfigError When an option is unknown, a common option is missing or out of range, or the algorithm's `id` has
+ * no dot.
+ * @example
+ * const gcra = (options: GcraOptions) =>
+ *   definePolicy('gcra', options, ['window'], () => ({ algorithm, params: [60_000], windowMs: 60_000 }))
+ */
+export function definePolicy<
+  State,
+  Partition extends Per,
+  Unit extends string | undefined,
+  Name extends string,
+>(
+  factory: string,
+  options: PolicyOptions<Partition, Unit, Name>,
+  ownOptions: readonly string[],
+  configure: () => AlgorithmConfig<State>,
+): PolicyOf<Partition, Unit, Name> {
+  return policyOfRule(factory, options, ownOptions, () => {
+    const config = configure()
+    const { id } = config.algorithm
+    if (ID.test(id)) return config
+    const message = 'must have a dot, such as "myapp.gcra": ids without one are those of Sluice'
+    throw new ConfigError('invalid_option', `${factory}.algorithm.id`, message, id)
+  })
+}
