@@ -22,16 +22,16 @@ type Answer = (signal?: AbortSignal) => Promise<Response>
 const DOORS: Readonly<Record<string, (limiter: Limiter, handle: () => Response) => Answer>> = {
   'the middleware'(limiter, handle) {
     const middleware = rateLimit(limiter, { routes, subject, cost, next: handle })
-    return (signal) => middleware(request(path, { signal: signal ?? null }))
+    return (signal) => middleware(request(path, { ...(signal && { signal }) }))
   },
   'a route of the middleware'(limiter, handle) {
     const own = routes.map((route) => ({ ...route, cost }))
     const middleware = rateLimit(limiter, { routes: own, subject, next: handle })
-    return (signal) => middleware(request(path, { signal: signal ?? null }))
+    return (signal) => middleware(request(path, { ...(signal && { signal }) }))
   },
   'a wrapped handler'(limiter, handle) {
     const handler = withRateLimit(handle, { limiter, route: 'evaluate', subject, cost })
-    return (signal) => handler(request(path, { signal: signal ?? null }), {})
+    return (signal) => handler(request(path, { ...(signal && { signal }) }), {})
   },
 }
 

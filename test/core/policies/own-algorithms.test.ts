@@ -11,6 +11,7 @@ import {
   tokenBucket,
   type Algorithm,
   type Policy,
+  type PolicyRule,
 } from '@sluice/core'
 import { kindsOf } from '@sluice/core/internal/places'
 import { memory } from '@sluice/core/memory'
@@ -23,7 +24,7 @@ const timed = { ...own, window: '1m' } as const
 const windows = { a: { limit: 1, window: '1m' }, b: { limit: 2, window: '1h' } } as const
 
 /** Policies in which all algorithms of the core occur. */
-const POLICIES: readonly Policy<never, never>[] = [
+const POLICIES: readonly (() => readonly PolicyRule[])[] = [
   fixedWindow(timed),
   slidingWindow(timed),
   slidingWindows({ name: 'own', windows, per: ['tenant'] }),
