@@ -46,7 +46,7 @@ export const SUITES = {
       'test/docs/operate/policy-changes.test.ts',
       'test/queue/stores.test.ts',
       'test/usage/{forgetting,recording}.test.ts',
-      'test/usage/denials/recording.test.ts',
+      'test/usage/denials/{denied-cost,recording}.test.ts',
     ],
   },
   /** Long random histories beside oracles that share no code with the product, faults, and broken stores that are caught. */

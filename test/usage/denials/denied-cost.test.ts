@@ -16,6 +16,7 @@ import { NOON } from '../../support/times.ts'
 const budget = dailyCap({ name: 'budget', limit: 1_000_000, unit: 'usd', per: ['tenant'] })
 const calls = concurrency({ name: 'calls', limit: 5, per: ['tenant'] })
 const CHAT = { tenant: 'acme', route: 'chat' }
+const down = (): Promise<never> => Promise.reject(new StoreError('store_unreachable', 'down'))
 const extensions = [recordDenials({ flushEvery: '1h' })]
 
 describe.each(STORES_TO_TEST)('the cost of the latest denial, over %s', (name) => {
@@ -67,7 +68,6 @@ describe.each(STORES_TO_TEST)('the cost of the latest denial, over %s', (name) =
 
 it('is unknown where denials are not recorded, or the store does not answer', async () => {
   expect(await latestDeniedCost(setUp([budget]).limiter, CHAT)).toBeUndefined()
-  const down = (): Promise<never> => Promise.reject(new StoreError('store_unreachable', 'down'))
   const store: Store = { check: down, run: down, reset: down }
   const { listener } = collectProblems()
   const { limiter } = setUp([budget], { store, extensions: [...extensions, listener] })

@@ -10,7 +10,7 @@ import type { Subject } from '../subject.ts'
 import { parseCall } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { explainDenial } from '../reservations/held.ts'
+import { explainDenial } from '../limiter/held.ts'
 
 /** Options of `explain`. */
 export interface ExplainOptions<Unit extends string = string> {
