@@ -26,7 +26,7 @@ export function decisionAttributes(
     [SPAN.reason]: reason,
     [SPAN.delayMs]: delayMs > 0 ? delayMs : undefined,
     [SPAN.retryAfterMs]: decision.allowed ? undefined : (retryAfterMs ?? undefined),
-    [SPAN.source]: source,
+    [LABELS.source]: source,
     [SPAN.degraded]: degraded !== undefined,
     [LABELS.degraded]: degraded?.mode,
     [LABELS.error]: degraded?.cause,

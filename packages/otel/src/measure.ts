@@ -45,6 +45,7 @@ export function measure(
   const listed = new Set(tenants)
   const boundedRoute = boundedValues(maxValues)
   const boundedPlan = boundedValues(maxValues)
+  const boundedPlace = boundedValues(maxValues)
   const rules = new Map(policies.map((rule) => [rule.name, rule]))
 
   const whileActive = <Event>(listener: (event: Event) => void): ((event: Event) => void) =>
@@ -97,7 +98,8 @@ export function measure(
       const policy = policyThatActed(decision)?.name
       const outcome = outcomeOf(decision)
       const degraded = decision.degraded?.mode
-      recorder.add('decisions', { ...labels, policy, outcome, degraded }, 1)
+      const source = localSource(decision)
+      recorder.add('decisions', { ...labels, policy, outcome, degraded, source }, 1)
       for (const state of decision.policies) {
         const { fits, enforced, name } = state
         if (!fits && !enforced) recorder.add('shadowDenials', { ...labels, policy: name }, 1)
@@ -108,12 +110,13 @@ export function measure(
       if (recorder.set && !decision.degraded) recordBudgets(decision, subject)
     }),
 
-    storeCall: whileActive(({ call, durationMs, error }) => {
-      recorder.observe(
-        'storeDuration',
-        { call, error: error === undefined ? undefined : errorType(error) },
-        durationMs,
-      )
+    storeCall: whileActive(({ call, durationMs, place, error }) => {
+      const labels = {
+        call,
+        place: boundedPlace(placeName(place)),
+        error: error === undefined ? undefined : errorType(error),
+      }
+      recorder.observe('storeDuration', labels, durationMs)
     }),
 
     threshold: whileActive(({ policy, subject, threshold }) => {
@@ -147,3 +150,10 @@ function errorType(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
   return typeof code === 'string' ? code : typeof name === 'string' ? name : '_OTHER'
 }
+
+/** Returns what has answered in place of the store. */
+const localSource = ({ source }: Decision): string | undefined =>
+  source === 'lease' || source === 'cache' ? source : undefined
+
+/** Returns the name of a place as a label: of one for each tenant, only the dimension. */
+const placeName = (place: string | undefined): string | undefined => place?.replace(/=.*/s, '')

@@ -86,7 +86,7 @@ export function connectTraces(
       if (start) span.setAttributes(start.partition)
       // That of a tenant names the tenant.
       if (place && (partition === 'named' || !place.includes('='))) {
-        span.setAttribute(SPAN.place, place)
+        span.setAttribute(LABELS.place, place)
       }
     }
     if (degraded) span.setStatus({ code: SpanStatusCode.ERROR, message: degraded.cause })

@@ -16,10 +16,15 @@ export interface LimiterEvents {
   }
   /** A check was decided without the store. */
   readonly degraded: { readonly degraded: Degraded; readonly subject: Subject }
-  /** A call to the store succeeded or failed. A breaker that is open fails it at once, with `store_paused`. */
+  /**
+   * A call to the store succeeded or failed. A breaker that is open fails it at once, with `store_paused`. A decision that
+   * a lease or a cached denial answers makes none.
+   */
   readonly storeCall: {
     readonly call: 'check' | 'run' | 'reset'
     readonly durationMs: number
+    /** The place that answered or failed, if the store has several and it is known. */
+    readonly place?: string | undefined
     /** The error, if the call failed. */
     readonly error?: unknown
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyState } from '../decision.ts'
-import type { Store } from '../stores/store.ts'
+import type { Store, StoreReply } from '../stores/store.ts'
+import type { StoreError } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem, ReservationOrigin } from './events.ts'
 import type { CombinedContribution, Contribution, ExtensionInstance, Seam } from './extensions.ts'
@@ -134,21 +135,34 @@ function observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) =>
   async function measure<T>(
     call: LimiterEvents['storeCall']['call'],
     run: () => Promise<T>,
+    factsOf: (result: T) => CallFacts | undefined = () => ({}),
   ): Promise<T> {
     const startedAt = systemClock()
     try {
       const result = await run()
-      emit({ call, durationMs: systemClock() - startedAt })
+      const facts = factsOf(result)
+      if (facts) emit({ call, durationMs: systemClock() - startedAt, ...facts })
       return result
     } catch (error) {
-      emit({ call, durationMs: systemClock() - startedAt, error })
+      const { origin, place } = error as Partial<StoreError>
+      emit({ call, durationMs: systemClock() - startedAt, place: origin ?? place, error })
       throw error
     }
   }
   return {
     accept: store.accept,
-    check: (request) => measure('check', () => store.check(request)),
+    check: (request) => measure('check', () => store.check(request), callFacts),
     run: (operation) => measure('run', () => store.run(operation)),
     reset: (keys) => measure('reset', () => store.reset(keys)),
   }
+}
+
+type CallFacts = Pick<LimiterEvents['storeCall'], 'place' | 'error'>
+
+/** Returns the facts of a call from its reply, or `undefined` if a lease or a cache has answered without one. */
+function callFacts({ source, place, degraded, problem }: StoreReply): CallFacts | undefined {
+  const isLocal = source === 'lease' || source === 'cache'
+  // The part of a decision that a place counts is asked for there, also if a lease has the rest.
+  if (isLocal && !degraded && place === undefined) return undefined
+  return problem ? { place, error: problem.error ?? problem } : { place }
 }
