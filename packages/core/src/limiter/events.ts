@@ -1,3 +1,4 @@
+import type { Entry } from '../stores/store.ts'
 import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
@@ -29,8 +30,8 @@ export interface LimiterEvents {
     readonly error?: unknown
   }
   /**
-   * A charge brought a policy past one of the limiter's `thresholds`. Emitted once for each crossing. A
-   * reservation counts with its estimate; units that settling adds emit nothing.
+   * A charge brought a policy past one of the limiter's `thresholds`. Emitted once for a partition and window in each
+   * process. Open reservations count with their estimates; units that settling adds emit nothing.
    */
   readonly threshold: PolicyEvent & { readonly threshold: number }
   /** A shadow policy would have denied the request. */
@@ -136,8 +137,8 @@ export type Listeners = {
 /** A function for each event that has listeners. `problem` is always set. */
 export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
   readonly problem: (problem: Problem) => void
-  /** `capacity`: the most units of the policy, or of its stripe that counted the request. */
-  readonly threshold?: (event: PolicyEvent & { readonly capacity: number }) => void
+  /** `entry`: that of the policy, or of its stripe that counted the request. `at`: the time of the decision. */
+  readonly threshold?: (event: PolicyEvent & { readonly entry: Entry; readonly at: number }) => void
   /** `data`: the data of the reservation, which gets its origin. */
   readonly reserved?: (
     event: Pick<LimiterEvents['reserved'], 'subject' | 'decision'> & {

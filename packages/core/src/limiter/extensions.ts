@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Decision, PlanSource } from '../decision.ts'
 import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { RecordField, Store } from '../stores/store.ts'
+import type { Entry, RecordField, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
 import type { ExtensionCall } from './call.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
@@ -113,7 +113,7 @@ export interface Seam {
     outcome: {
       readonly id: string
       readonly decision: Decision
-      readonly entries: readonly { readonly burst: number }[]
+      readonly entries: readonly Entry[]
     },
     /** `markFor` is set if the charges are a reservation. */
     decideCall: { readonly markFor?: unknown },

@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyState } from '../decision.ts'
-import type { Store, StoreReply } from '../stores/store.ts'
+import type { Entry, Store, StoreReply } from '../stores/store.ts'
 import type { StoreError } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem, ReservationOrigin } from './events.ts'
 import type { CombinedContribution, Contribution, ExtensionInstance, Seam } from './extensions.ts'
 import { systemClock } from '../clock.ts'
+import { RecentItems } from '../internal/recent-items.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 
 /** The code that connects extensions to a limiter. See `Seam`. */
@@ -93,14 +94,30 @@ function guardListener(name: string, listener: (event: unknown) => unknown): Emi
   }
 }
 
-/** Emits `threshold` once for each threshold that a charge has crossed. */
+/** The most thresholds of partitions that are known to be crossed. */
+const MAX_CROSSED = 10_000
+
+/** Emits `threshold` for each threshold that a charge has crossed, once for a partition and window. */
 function emitCrossed(emit: Emit, thresholds: readonly number[]): (event: never) => void {
-  return ({ policy, subject, capacity }: Parameters<Emitters['threshold'] & object>[0]) => {
-    for (const threshold of crossedThresholds(capacity, policy, thresholds)) {
+  const crossedUntil = new RecentItems<number>(MAX_CROSSED)
+  return ({ policy, subject, entry, at }: Parameters<Emitters['threshold'] & object>[0]) => {
+    for (const threshold of crossedThresholds(entry.burst, policy, thresholds)) {
+      const key = `${threshold} ${partitionKey(entry)}`
+      // What a reservation gives back may be charged again, past the same threshold.
+      if (at < (crossedUntil.get(key) ?? 0)) continue
+      crossedUntil.set(key, at + windowLeftMs(policy, entry))
       emit({ policy, subject, threshold })
     }
   }
 }
+
+/** Returns the key of a partition, without that of its stripe. */
+const partitionKey = ({ key, policy }: Entry): string =>
+  policy.stripes > 1 ? key.slice(0, key.lastIndexOf(':')) : key
+
+/** Returns the time to the end of a window of the calendar, else the length of the window. */
+const windowLeftMs = ({ resetMs, windowMs }: PolicyState, { policy }: Entry): number =>
+  policy.algorithm.id === 'fixed' ? resetMs : windowMs
 
 /** Returns the thresholds, as shares of `capacity`, that lie between the use before a charge and after. */
 function crossedThresholds(
@@ -126,8 +143,9 @@ function report(
   if (!events.shadow && !events.threshold) return
   for (const [index, policy] of decision.policies.entries()) {
     if (!policy.fits && !policy.enforced) events.shadow?.({ policy, subject })
-    const capacity = entries[index]?.burst ?? 0
-    if (policy.charged && policy.fits) events.threshold?.({ policy, subject, capacity })
+    const entry = entries[index]
+    if (entry && policy.charged && policy.fits)
+      events.threshold?.({ policy, subject, entry, at: decision.at })
   }
 }
 
