@@ -179,10 +179,17 @@ describe('the event', () => {
     await reservation(limiter, data[1] as never).settle(4)
     clock.advance(120_000)
     await reservation(limiter, data[2] as never).settle(1)
-    const first = { wasReleased: false, returned: {}, overrun: {} }
+    const told = data.map((own) => ({
+      ...own,
+      charges: own?.charges.map(({ policy, units }) => ({ policy, units })),
+      wasReleased: false,
+      replyWasLost: false,
+      returned: {},
+      overrun: {},
+    }))
     expect(eventsNamed('settled')).toEqual([
-      { ...first, ...data[0], returned: { request: 2 }, corrections: [correction(3, 1)] },
-      { ...first, ...data[1], overrun: { request: 3 }, corrections: [correction(1, 4)] },
+      { ...told[0], returned: { request: 2 }, corrections: [correction(3, 1)] },
+      { ...told[1], overrun: { request: 3 }, corrections: [correction(1, 4)] },
     ])
     expect(eventsNamed('abandoned')).toEqual([data[2]])
     expect(data.map((own) => own?.charges[0])).toEqual(

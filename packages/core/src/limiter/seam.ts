@@ -6,7 +6,6 @@ import type { ExtensionCall } from './call.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem, ReservationOrigin } from './events.ts'
 import type { CombinedContribution, Contribution, ExtensionInstance, Seam } from './extensions.ts'
 import { systemClock } from '../clock.ts'
-import { RecentItems } from '../internal/recent-items.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 
 /** The code that connects extensions to a limiter. See `Seam`. */
@@ -94,18 +93,20 @@ function guardListener(name: string, listener: (event: unknown) => unknown): Emi
   }
 }
 
-/** The most thresholds of partitions that are known to be crossed. */
+/** The most thresholds of partitions that are known to be crossed. Past it, the first is forgotten. */
 const MAX_CROSSED = 10_000
 
 /** Emits `threshold` for each threshold that a charge has crossed, once for a partition and window. */
 function emitCrossed(emit: Emit, thresholds: readonly number[]): (event: never) => void {
-  const crossedUntil = new RecentItems<number>(MAX_CROSSED)
+  const crossedUntil = new Map<string, number>()
   return ({ policy, subject, entry, at }: Parameters<Emitters['threshold'] & object>[0]) => {
     for (const threshold of crossedThresholds(entry.burst, policy, thresholds)) {
       const key = `${threshold} ${partitionKey(entry)}`
       // What a reservation gives back may be charged again, past the same threshold.
       if (at < (crossedUntil.get(key) ?? 0)) continue
       crossedUntil.set(key, at + windowLeftMs(policy, entry))
+      const [first = ''] = crossedUntil.keys()
+      if (crossedUntil.size > MAX_CROSSED) crossedUntil.delete(first)
       emit({ policy, subject, threshold })
     }
   }
