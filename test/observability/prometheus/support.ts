@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,13 +30,21 @@ export interface Sample {
   readonly value: readonly [time: number, value: string]
 }
 
-/** Starts a Prometheus that scrapes a port of this machine each second. */
-export async function startPrometheus(target: number) {
+/** Starts a Prometheus that scrapes a port of this machine, which is told the job. */
+export async function startPrometheus(
+  target: number,
+  { jobs = ['app'], interval = '1s', rules = readFileSync(ALERTS, 'utf8') } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))
+  writeFileSync(join(folder, 'rules.yml'), rules)
   const config = {
-    global: { scrape_interval: '1s' },
-    rule_files: [ALERTS],
-    scrape_configs: [{ job_name: 'app', static_configs: [{ targets: [`127.0.0.1:${target}`] }] }],
+    global: { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval },
+    rule_files: ['rules.yml'],
+    scrape_configs: jobs.map((job) => ({
+      job_name: job,
+      params: { job: [job] },
+      static_configs: [{ targets: [`127.0.0.1:${target}`] }],
+    })),
   }
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config))
   const address = `127.0.0.1:${await freePort()}`

@@ -1,0 +1,149 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  createLimiter,
+  definePlans,
+  fixedWindow,
+  listen,
+  StoreError,
+  type Store,
+} from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { metricsText, prometheus } from '@sluice/otel/prometheus'
+import { expect, it, vi } from 'vitest'
+import { INCIDENTS, type Fault } from './incidents.ts'
+import type { Service } from './simulated.ts'
+import { ALERTS, PROMETHEUS, startPrometheus } from './support.ts'
+
+/** The times of the rules, a hundred times shorter; a day and a week even more, but longer than all others. */
+const FAST_RULES = readFileSync(ALERTS, 'utf8').replace(
+  /(\[|for: |offset )(\d+)([mdw])\b/g,
+  (_, before: string, count: string, unit: string) =>
+    before + (unit === 'm' ? `${Number(count) * 600}ms` : unit === 'd' ? '60s' : '30s'),
+)
+
+/** The calls of a service in a tenth of a second: fewer than the rule for unusual traffic looks at. */
+const CALLS = 2
+
+const ACME = { tenant: 'acme', plan: 'usual' }
+
+/** A real limiter, and how it is used while all is well and during its incident. */
+function startService(degraded: Service['degraded'], fault: Fault) {
+  const store = memory()
+  let isIncident = false
+  let calls = 0
+  let asked = 0
+  const isOneOf = (count: number, every: number | undefined): boolean =>
+    isIncident && every !== undefined && count % every === 0
+  const faulty: Store = {
+    ...store,
+    async check(request) {
+      // A scrape asks, too.
+      const count = request.apply ? (asked += 1) : 1
+      if (isOneOf(count, fault.slowEvery)) await delay(150)
+      if (isOneOf(count, fault.failsEvery)) throw new StoreError('store_unreachable', 'down')
+      return store.check(request)
+    },
+  }
+  const per = ['tenant']
+  const limiter = createLimiter({
+    store: faulty,
+    onStoreError: degraded ?? 'local',
+    plans: definePlans({ usual: { rpm: 1_000_000 }, stopped: { rpm: 0 } }),
+    policies: [
+      fixedWindow({
+        name: 'rpm',
+        limit: ({ plan }) => plan.rpm,
+        window: '1m',
+        per,
+      }),
+      fixedWindow({ name: 'month', unit: 'usd', limit: 1_000, window: '30d', per }),
+    ],
+    extensions: [prometheus(), listen({ problem: () => {} })],
+  })
+  return {
+    metrics: () => metricsText(limiter, { budgets: [ACME] }),
+    isGone: () => isIncident && fault.isGone === true,
+    async begin() {
+      isIncident = true
+      if (fault.spends) await limiter.check(ACME, { cost: { request: 1, usd: fault.spends } })
+    },
+    tick() {
+      const count = CALLS * (isIncident ? (fault.times ?? 1) : 1)
+      for (let call = 0; call < count; call += 1) {
+        calls += 1
+        const plan = isOneOf(calls, fault.deniedEvery) ? 'stopped' : 'usual'
+        void limiter.check({ ...ACME, plan }, { cost: { request: 1, usd: 0 } })
+      }
+    },
+  }
+}
+
+const QUIET = 'a quiet service'
+
+const EXPECTED: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  INCIDENTS.map(({ name, alerts }) => [name, alerts.toSorted()]),
+)
+
+it.skipIf(!PROMETHEUS)(
+  'a running Prometheus fires what an incident of a real limiter raises, and nothing else',
+  async () => {
+    const services = new Map([
+      [QUIET, startService('local', {})],
+      ...INCIDENTS.map(
+        ({ name, degraded, fault }) => [name, startService(degraded, fault)] as const,
+      ),
+    ])
+    const server = createServer((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://localhost')
+      const service = services.get(searchParams.get('job') ?? '')
+      const metrics =
+        service && !service.isGone() ? service.metrics() : Promise.reject(new Error('gone'))
+      metrics.then(
+        (text) => response.end(text),
+        () => response.destroy(),
+      )
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const ticks = setInterval(() => services.forEach((service) => service.tick()), 100)
+    try {
+      const options = { jobs: [...services.keys()], interval: '500ms', rules: FAST_RULES }
+      await using prometheusServer = await startPrometheus(port, options)
+      /** The alerts so far, by service. Before the first scrape there is none to name. */
+      const fired = async (): Promise<typeof EXPECTED> => {
+        const found: Record<string, string[]> = {}
+        const firing = 'count_over_time(ALERTS{alertstate="firing",job!=""}[1h])'
+        for (const { metric } of await prometheusServer.query(
+          `count by (alertname, job) (${firing})`,
+        )) {
+          ;(found[metric['job'] ?? ''] ??= []).push(metric['alertname'] ?? '')
+        }
+        for (const alerts of Object.values(found)) alerts.sort()
+        return found
+      }
+      // The traffic of an hour a week ago is known of each service.
+      await vi.waitFor(
+        async () => {
+          const before = 'rate(rate_limiter_decisions_total[9s] offset 20s)'
+          const jobs = await prometheusServer.query(`count by (job) (${before})`)
+          expect(jobs).toHaveLength(services.size)
+        },
+        { timeout: 100_000, interval: 1_000 },
+      )
+      expect(await fired()).toEqual({})
+      await Promise.all([...services.values()].map((service) => service.begin()))
+      await vi.waitFor(async () => expect(await fired()).toEqual(EXPECTED), {
+        timeout: 100_000,
+        interval: 1_000,
+      })
+    } finally {
+      clearInterval(ticks)
+      server.close()
+      server.closeAllConnections()
+    }
+  },
+  300_000,
+)
