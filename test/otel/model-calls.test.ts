@@ -82,7 +82,7 @@ async function reported(call: (timed: Timed) => Promise<unknown>) {
   const timed = timedFetch({ provider: 'openai', meterProvider: sdk.meterProvider })
   await call(timed).catch(() => undefined)
   const points = async (name: string) =>
-    (await sdk.points(`gen_ai.client.operation.${name}`)).map(({ attributes, value }) => {
+    (await sdk.points(`gen_ai.client.inference.${name}`)).map(({ attributes, value }) => {
       const { count, buckets } = value as { count: number; buckets: { boundaries: number[] } }
       const { boundaries } = buckets
       return { attributes, count, bounds: [boundaries.at(0), boundaries.at(-1)] }
@@ -200,7 +200,7 @@ describe('timedFetch', () => {
       fetch: async () => Response.json({}),
     })
     expect(await (await timed('/v1/chat/completions', { body })).json()).toEqual({})
-    const [found] = await sdk.points('gen_ai.client.operation.duration')
+    const [found] = await sdk.points('gen_ai.client.inference.duration')
     expect(found?.attributes).toMatchObject({ 'gen_ai.request.model': model })
     expect(found?.attributes).not.toHaveProperty('server.address')
     await sdk.stop()

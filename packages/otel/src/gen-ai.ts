@@ -5,8 +5,9 @@ import { boundedValues } from './bounded.ts'
 import { currentMeter } from './sdk.ts'
 
 /**
- * Names of OpenTelemetry's conventions for generative AI (semantic-conventions-genai, in development). They
- * still change; no other file has them.
+ * Names of OpenTelemetry's conventions for generative AI, in development, as of 2026-11-28:
+ * https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/client-inference.md
+ * They still change; no other file has them.
  */
 export const GEN_AI = {
   operation: 'gen_ai.operation.name',
@@ -21,8 +22,8 @@ export const GEN_AI = {
   cacheWriteTokens: 'gen_ai.client.inference.usage.cache_write.input_tokens',
   inputTokensPerCall: 'gen_ai.client.inference.operation.input_tokens',
   outputTokensPerCall: 'gen_ai.client.inference.operation.output_tokens',
-  duration: 'gen_ai.client.operation.duration',
-  timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
+  duration: 'gen_ai.client.inference.duration',
+  timeToFirstChunk: 'gen_ai.client.inference.time_to_first_chunk',
   serverAddress: 'server.address',
   serverPort: 'server.port',
   error: 'error.type',

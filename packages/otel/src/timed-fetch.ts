@@ -23,11 +23,9 @@ export interface TimedFetchOptions extends ModelTelemetryOptions {
 
 /**
  * Creates a `fetch` for model calls that reports how long they take, by the GenAI conventions, in seconds:
- * `gen_ai.client.operation.duration` of each, until its answer has been read, and
- * `gen_ai.client.operation.time_to_first_chunk` of those that are streamed. A call that fails has `error.type`: its
+ * `gen_ai.client.inference.duration` of each, until its answer has been read, and
+ * `gen_ai.client.inference.time_to_first_chunk` of those that are streamed. A call that fails has `error.type`: its
  * status, the code of its error, or `broken` or `cancelled` if its answer ends early. Put it below the limits, so that denied calls are not counted.
- *
- * https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md
  *
  * @throws ConfigError When an option is missing or malformed.
  * @example
