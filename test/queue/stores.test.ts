@@ -58,7 +58,13 @@ describe.each(STORES_TO_TEST.filter((name) => !isOfTenant(name)))('a queue in %s
     expect(ran.map(({ data, attempt, cost: own }) => [data.n, attempt, own])).toEqual(
       [1, 2, 3].map((n) => [n, 1, cost]),
     )
-    expect(await countJobs(queue)).toEqual({ waiting: 0, delayed: 0, running: 0, failed: 0 })
+    expect(await countJobs(queue)).toEqual({
+      waiting: 0,
+      delayed: 0,
+      running: 0,
+      failed: 0,
+      oldestMs: 0,
+    })
     const { policies } = await limiter.peek(acme, { cost: { token: 0 } })
     expect(policies.map(({ remaining }) => remaining)).toEqual([988, 100])
   })

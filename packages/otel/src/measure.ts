@@ -29,6 +29,12 @@ export interface Recorder {
 
 type Units = Readonly<Record<string, number>>
 
+type Measured =
+  'decision' | 'storeCall' | 'threshold' | 'reserved' | 'settled' | 'abandoned' | 'wait' | 'job'
+
+/** The listeners that measure. */
+export type Measuring = Required<Pick<Listeners, Measured>>
+
 /**
  * Creates the listeners that measure a limiter's events.
  *
@@ -38,8 +44,7 @@ export function measure(
   { policies }: Pick<ExtensionContext, 'policies'>,
   recorder: Recorder,
   { tenants = [], maxValues = 100 }: MeasureOptions,
-): Required<Pick<Listeners, 'decision' | 'storeCall' | 'threshold' | 'reserved'>> &
-  Required<Pick<Listeners, 'settled' | 'abandoned'>> {
+): Measuring {
   assertPositiveInteger('maxValues', maxValues)
   const { isActive } = recorder
   const listed = new Set(tenants)
@@ -51,7 +56,7 @@ export function measure(
   const whileActive = <Event>(listener: (event: Event) => void): ((event: Event) => void) =>
     isActive ? (event) => (isActive() ? listener(event) : undefined) : listener
 
-  const listedTenant = ({ tenant }: Subject): string | undefined =>
+  const listedTenant = ({ tenant }: Subject = {}): string | undefined =>
     tenant !== undefined && listed.has(tenant) ? tenant : undefined
 
   const labelsOf = (subject: Subject, { plan }: Pick<Decision, 'plan'>): Labels => ({
@@ -69,14 +74,16 @@ export function measure(
     }
   }
 
-  /** Sets how much of a limit is used, where the partition may be named. */
+  /** Sets a limit, and how much of it is used, where the partition may be named. */
   function recordBudgets(decision: Decision, subject: Subject): void {
     for (const policy of decision.policies) {
       const per = rules.get(policy.name)?.per ?? []
       const isTenants = per.length === 1 && per[0] === 'tenant'
       const tenant = isTenants ? listedTenant(subject) : undefined
       if (per !== 'global' && tenant === undefined) continue
-      recorder.set?.('budgetUsed', { policy: policy.name, tenant }, shareUsed(policy))
+      const labels = { policy: policy.name, tenant }
+      recorder.set?.('budgetUsed', labels, shareUsed(policy))
+      recorder.set?.('limit', labels, policy.limit)
     }
   }
 
@@ -141,6 +148,18 @@ export function measure(
 
     abandoned: whileActive((event) => {
       recordUnits('abandoned', ...reservedBy(event))
+    }),
+
+    wait: whileActive(({ policy, subject, outcome, waitedMs }) => {
+      const labels = { policy, tenant: listedTenant(subject) }
+      if (outcome === 'begun') recorder.add('waitsBegun', labels, 1)
+      else recorder.observe('waitDuration', { ...labels, outcome }, waitedMs)
+    }),
+
+    job: whileActive(({ queue, subject, outcome, waitedMs }) => {
+      const labels = { queue, tenant: listedTenant(subject) }
+      recorder.add('jobs', { ...labels, outcome }, 1)
+      if (waitedMs !== undefined) recorder.observe('jobWait', labels, waitedMs)
     }),
   }
 }

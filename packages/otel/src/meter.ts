@@ -50,7 +50,7 @@ function createInstrument(meter: Meter, metric: MetricName): Counter | Histogram
   return meter.createHistogram(name, { unit, description, ...advice })
 }
 
-function attributesOf(labels: Labels): Attributes {
+export function attributesOf(labels: Labels): Attributes {
   const attributes: Attributes = {}
   for (const [label, value] of Object.entries(labels)) {
     if (value !== undefined) attributes[LABELS[label as keyof Labels]] = value

@@ -9,6 +9,7 @@ export const LABELS = {
   outcome: 'rate_limiter.outcome',
   degraded: 'rate_limiter.degraded.mode',
   source: 'rate_limiter.source',
+  queue: 'rate_limiter.queue',
   unit: 'rate_limiter.unit',
   state: 'rate_limiter.state',
   threshold: 'rate_limiter.threshold',
@@ -43,7 +44,14 @@ export type MetricName =
   | 'limitUsed'
   | 'storeDuration'
   | 'thresholds'
-  | 'budgetUsed'
+  | 'waitsBegun'
+  | 'waitDuration'
+  | 'jobs'
+  | 'jobWait'
+  | GaugeName
+
+/** A metric that is a state, not a count of events. */
+export type GaugeName = 'budgetUsed' | 'limit'
 
 export const METRICS: Readonly<Record<MetricName, Metric>> = {
   decisions: {
@@ -99,6 +107,45 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     unit: '{crossing}',
     description: 'Charges that brought a policy past a share of its limit',
     labels: ['policy', 'tenant', 'threshold'],
+  },
+  waitsBegun: {
+    name: 'rate_limiter.waits.begun',
+    kind: 'counter',
+    unit: '{wait}',
+    description: 'Requests that began to wait in a line',
+    labels: ['policy', 'tenant'],
+  },
+  waitDuration: {
+    name: 'rate_limiter.wait.duration',
+    kind: 'histogram',
+    unit: 's',
+    description: 'The duration of waits in a line, by how they ended',
+    labels: ['policy', 'tenant', 'outcome'],
+    divisor: 1_000,
+    bounds: [100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000],
+  },
+  jobs: {
+    name: 'rate_limiter.jobs',
+    kind: 'counter',
+    unit: '{attempt}',
+    description: 'Attempts of jobs that began, and those that are done, retried or failed for good',
+    labels: ['queue', 'tenant', 'outcome'],
+  },
+  jobWait: {
+    name: 'rate_limiter.job.wait',
+    kind: 'histogram',
+    unit: 's',
+    description: 'The time from adding a job to its first attempt',
+    labels: ['queue', 'tenant'],
+    divisor: 1_000,
+    bounds: [1_000, 5_000, 30_000, 60_000, 300_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000],
+  },
+  limit: {
+    name: 'rate_limiter.limit',
+    kind: 'gauge',
+    unit: '{unit}',
+    description: 'The limit now: of global policies, and of the tenants that are listed',
+    labels: ['policy', 'tenant', 'route'],
   },
   budgetUsed: {
     name: 'rate_limiter.budget.used',

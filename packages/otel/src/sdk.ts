@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/api'
 
 /** The name of the tracer and of the meter. */
-const SCOPE = '@sluice/otel'
+export const SCOPE = '@sluice/otel'
 
 /** The provider of the API alone, whose spans are never recorded. */
 const NO_PROVIDER = new ProxyTracerProvider().getDelegate()

@@ -2,6 +2,7 @@
 import { ConfigError, durationMs, StoreError, type Duration } from '@sluice/core'
 import { assertFunction, assertPositiveInteger } from '@sluice/core/internal'
 import { settleOrEstimate } from './charge.ts'
+import { JobEvents } from './job-events.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { Worker, WorkOptions } from './options.ts'
 import { Sleeper, within } from './sleeper.ts'
@@ -33,6 +34,8 @@ export class QueueWorker<Data> implements Worker {
   readonly #lookEveryMs: number
   readonly #untilIdle: boolean
   readonly #onFailed: (id: string) => unknown
+  /** Set if somebody listens. */
+  readonly #events: JobEvents | undefined
   readonly #running = new Map<string, RunningJob<Data>>()
   /** The results that the store does not know. */
   #results: Result[] = []
@@ -50,6 +53,8 @@ export class QueueWorker<Data> implements Worker {
 
   constructor(parts: QueueParts<Data>, handle: Handler<Data>, options: WorkOptions) {
     this.#parts = parts
+    const { job } = parts.runtime.events
+    this.#events = job && new JobEvents(parts.name, job)
     this.#handle = handle
     this.#concurrency = assertPositiveInteger(
       'work.concurrency',
@@ -152,6 +157,7 @@ export class QueueWorker<Data> implements Worker {
       runtime.events.problem({ code: error.code, message })
       return error
     }
+    this.#events?.ended(batch, turn)
     for (const [at, result] of batch.entries()) {
       if (result.kind === 'done' && turn.taken[at] === 'taken') void this.#settle(result)
     }
@@ -217,6 +223,7 @@ export class QueueWorker<Data> implements Worker {
   }
 
   async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {
+    this.#events?.begun(job.claimed, this.#parts.runtime.clock())
     const result = await job.run(this.#handle, delayMs)
     if (this.#running.get(job.id) === job) this.#end(job, result)
     else await this.#forget(job)

@@ -21,7 +21,7 @@ const STORE_PAUSE_MS = 2_000
 const LONGEST_BACKOFF_MS = 600_000
 
 export class RunningJob<Data> {
-  readonly #claimed: ClaimedJob
+  readonly claimed: ClaimedJob
   readonly #parts: QueueParts<Data>
   readonly #abort = new AbortController()
   #data: Data | undefined
@@ -30,26 +30,26 @@ export class RunningJob<Data> {
   leaseEndsAt: number
 
   constructor(claimed: ClaimedJob, parts: QueueParts<Data>, leaseEndsAt: number) {
-    this.#claimed = claimed
+    this.claimed = claimed
     this.#parts = parts
     this.leaseEndsAt = leaseEndsAt
   }
 
   get id(): string {
-    return this.#claimed.id
+    return this.claimed.id
   }
 
   get claim(): number {
-    return this.#claimed.claim
+    return this.claimed.claim
   }
 
   /** True if its last two workers were lost: it may be the reason, so it runs without others that would be lost with it. */
   get isSuspect(): boolean {
-    return this.claim - this.#claimed.lostFrom >= 2
+    return this.claim - this.claimed.lostFrom >= 2
   }
 
   get flow(): string {
-    return this.#claimed.flow
+    return this.claimed.flow
   }
 
   /** Ends its work as soon as its handler allows. */
@@ -60,7 +60,7 @@ export class RunningJob<Data> {
   /** Reserves what it costs. Returns the time to wait before it runs, in milliseconds, or how else it goes on. */
   async reserve(): Promise<number | Result> {
     const { limiter, name, parse } = this.#parts
-    const { id, payload } = this.#claimed
+    const { id, payload } = this.claimed
     const { data, subject, cost } = decodeJob(payload)
     const idOf = (claim: number): Promise<string> => reservationId(name, id, claim)
     try {
@@ -69,7 +69,7 @@ export class RunningJob<Data> {
       return this.#failed(messageOf(error), true, 0, '')
     }
     try {
-      const reserved = await reserveJob({ limiter, subject, cost, idOf }, this.#claimed)
+      const reserved = await reserveJob({ limiter, subject, cost, idOf }, this.claimed)
       if (reserved.isAllowed === undefined) return this.back('queue', STORE_PAUSE_MS, false)
       if (reserved.isAllowed) {
         this.#charge = reserved.charge
@@ -111,7 +111,7 @@ export class RunningJob<Data> {
 
   /** The result of a job that was not even reserved for. What lost claims have left is then still there. */
   untouched(): Result {
-    return this.back('nobody', 0, this.#claimed.lostFrom === this.claim)
+    return this.back('nobody', 0, this.claimed.lostFrom === this.claim)
   }
 
   /** The result of a job that has not run to its end, and is not to blame. */
@@ -164,7 +164,7 @@ export class RunningJob<Data> {
   }
 
   #job(): Job<Data> {
-    const { id, attempt, payload } = this.#claimed
+    const { id, attempt, payload } = this.claimed
     const { subject, cost, at } = decodeJob(payload)
     return {
       id,
@@ -184,11 +184,11 @@ export class RunningJob<Data> {
   }
 
   #isLastAttempt(): boolean {
-    return this.#claimed.attempt >= this.#parts.attempts
+    return this.claimed.attempt >= this.#parts.attempts
   }
 
   #backoff(): number {
-    const ms = this.#parts.backoffMs * 2 ** (this.#claimed.attempt - 1)
+    const ms = this.#parts.backoffMs * 2 ** (this.claimed.attempt - 1)
     return Math.round(Math.min(ms, LONGEST_BACKOFF_MS) * (1 + Math.random() / 5))
   }
 }

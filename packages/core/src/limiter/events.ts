@@ -48,6 +48,10 @@ export interface LimiterEvents {
   readonly settled: SettledEvent
   /** A reservation was settled after its `settleWithin`: its estimate is final. */
   readonly abandoned: ReservedUnits
+  /** A request began to wait in a line, or its wait is over. */
+  readonly wait: WaitEvent
+  /** A job of a queue began an attempt, or an attempt is over. */
+  readonly job: JobEvent
   /**
    * Something is wrong that does not stop decisions, such as an unknown plan or a store that fails, or
    * the store answers again. The same problem is emitted once a minute; with the code of a store's error, only one. At most ten unknown
@@ -104,6 +108,32 @@ interface SettledEvent extends ReservedUnits {
   readonly wasReleased: boolean
   /** True if the call was decided without the store, which has charged it, too: only its reply was lost. */
   readonly replyWasLost: boolean
+}
+
+/** A wait in the line of a policy. */
+interface WaitEvent {
+  /** The name of the policy. */
+  readonly policy: string
+  readonly subject: Subject
+  /**
+   * It began; then it was let in, denied, given up because its client hung up, or the store failed. Each wait that began has
+   * one of these ends.
+   */
+  readonly outcome: 'begun' | 'allowed' | 'denied' | 'aborted' | 'failed'
+  /** The time that it took; 0 when it begins. */
+  readonly waitedMs: number
+}
+
+/** An attempt of a job. */
+interface JobEvent {
+  readonly queue: string
+  readonly id: string
+  /** An attempt began; then it is done, waits for another attempt, or has failed for good. */
+  readonly outcome: 'begun' | 'done' | 'retried' | 'failed'
+  /** The subject of the job. Set when an attempt begins. */
+  readonly subject?: Subject
+  /** The time since it was added. Set when its first attempt begins. */
+  readonly waitedMs?: number | undefined
 }
 
 /** A fault that does not stop decisions. */

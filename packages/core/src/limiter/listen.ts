@@ -49,6 +49,8 @@ const EVENTS: readonly (keyof LimiterEvents)[] = [
   'reserved',
   'settled',
   'abandoned',
+  'wait',
+  'job',
   'problem',
 ]
 

@@ -87,6 +87,8 @@ export class Wait {
     const line = this.#lineOf(outcome)
     if (!line) return outcome
     const begun = systemClock()
+    const { policy } = line.limit
+    this.#emit(policy.name, 'begun', 0)
     let end: Waited['outcome'] = 'failed'
     try {
       end = await this.#wait(line, (next) => {
@@ -98,7 +100,9 @@ export class Wait {
       this.#runtime.events.problem({ code: error.code, message, error })
     } finally {
       if (end !== 'allowed') await this.#leave()
-      this.#note(end, systemClock() - begun)
+      const waitedMs = systemClock() - begun
+      this.#emit(policy.name, end, waitedMs)
+      this.#note(end, waitedMs)
     }
     return outcome
   }
@@ -204,6 +208,11 @@ export class Wait {
   #time() {
     const { clock, clockIsInjected } = this.#runtime
     return { now: clock(), clockIsInjected, startedAt: systemClock() }
+  }
+
+  #emit(policy: string, outcome: Waited['outcome'] | 'begun', waitedMs: number): void {
+    const { subject } = this.#call
+    this.#runtime.events.wait?.({ policy, subject, outcome, waitedMs })
   }
 
   #note(outcome: Waited['outcome'], waitedMs: number): void {

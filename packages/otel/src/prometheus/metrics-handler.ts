@@ -1,5 +1,7 @@
 import { extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
 import { shareUsed } from '../decision-facts.ts'
+import { METRICS } from '../names.ts'
+import { gaugesOfQueues, type QueueCounts } from '../queue-counts.ts'
 import { labelText } from './label-text.ts'
 import { EXTENSION, type PrometheusHandle } from './prometheus.ts'
 import { CONTENT_TYPE, formatMetrics, type GaugeValue } from './text.ts'
@@ -11,6 +13,11 @@ export interface MetricsOptions {
    * or everyone are shown, not those of users or models. Each costs a round trip a scrape. @default none
    */
   readonly budgets?: readonly Subject[]
+  /**
+   * The queues whose jobs are counted, by name, such as `{ summaries: () => countJobs(summaries) }`. Each costs a round
+   * trip a scrape. @default none
+   */
+  readonly queues?: QueueCounts
 }
 
 /**
@@ -21,13 +28,16 @@ export interface MetricsOptions {
  */
 export async function metricsText(limiter: Limiter, options: MetricsOptions = {}): Promise<string> {
   const { policies, read } = extensionHandle<PrometheusHandle>(limiter, EXTENSION, EXTENSION)
-  const [series, ...budgets] = await Promise.all([
+  const [series, queues, ...budgets] = await Promise.all([
     read(),
+    gaugesOfQueues(options.queues ?? {}),
     ...(options.budgets ?? []).map((subject) => budgetsOf(limiter, subject, policies)),
   ])
   // Subjects share the budgets of everyone.
-  const distinct = new Map(budgets.flat().map((budget) => [labelText(budget.labels), budget]))
-  return formatMetrics(series, [...distinct.values()])
+  const distinct = new Map(
+    budgets.flat().map((budget) => [budget.metric.name + labelText(budget.labels), budget]),
+  )
+  return formatMetrics(series, [...distinct.values(), ...queues])
 }
 
 /**
@@ -54,7 +64,7 @@ export function metricsHandler(
   }
 }
 
-/** Returns how much of each limit of a subject is used. Nothing if the store fails. */
+/** Returns each limit of a subject, and how much of it is used. Nothing if the store fails. */
 async function budgetsOf(
   limiter: Limiter,
   subject: Subject,
@@ -70,6 +80,9 @@ async function budgetsOf(
     if (dimensions.some((dimension) => dimension !== 'tenant' && dimension !== 'route')) return []
     const of = (name: 'tenant' | 'route') => (dimensions.includes(name) ? subject[name] : undefined)
     const labels = { policy: policy.name, tenant: of('tenant'), route: of('route') }
-    return [{ labels, value: shareUsed(policy) }]
+    return [
+      { metric: METRICS.budgetUsed, labels, value: shareUsed(policy) },
+      { metric: METRICS.limit, labels, value: policy.limit },
+    ]
   })
 }

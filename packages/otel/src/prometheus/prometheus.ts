@@ -88,6 +88,15 @@ export function prometheus(options: PrometheusOptions = {}): Extension {
             measuring.decision(event)
             shared.schedule(event.call.waitUntil)
           },
+          // The last of them come after the last decision.
+          wait(event) {
+            measuring.wait(event)
+            shared.schedule(undefined)
+          },
+          job(event) {
+            measuring.job(event)
+            shared.schedule(undefined)
+          },
         },
         handle,
       }

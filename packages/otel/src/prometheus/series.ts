@@ -1,5 +1,5 @@
 import type { Recorder } from '../measure.ts'
-import { METRICS, type Labels, type MetricName } from '../names.ts'
+import { METRICS, type GaugeName, type Labels, type MetricName } from '../names.ts'
 import { labelText } from './label-text.ts'
 
 /**
@@ -9,7 +9,7 @@ import { labelText } from './label-text.ts'
 export type SeriesValues = ReadonlyMap<string, readonly number[]>
 
 /** The first character of a series' name, by its metric. */
-export const FAMILIES: Readonly<Record<Exclude<MetricName, 'budgetUsed'>, string>> = {
+export const FAMILIES: Readonly<Record<Exclude<MetricName, GaugeName>, string>> = {
   decisions: 'd',
   shadowDenials: 'h',
   units: 'u',
@@ -17,9 +17,14 @@ export const FAMILIES: Readonly<Record<Exclude<MetricName, 'budgetUsed'>, string
   limitUsed: 'l',
   storeDuration: 's',
   thresholds: 't',
+  waitsBegun: 'b',
+  waitDuration: 'w',
+  jobs: 'j',
+  jobWait: 'q',
 }
 
-type CountedMetric = keyof typeof FAMILIES
+/** A metric that counts events. */
+export type CountedMetric = keyof typeof FAMILIES
 
 /** The labels of the series that has none. */
 const NO_LABELS: Labels = {}

@@ -1,6 +1,6 @@
-import { METRICS, type Labels, type Metric, type MetricName } from '../names.ts'
+import { METRICS, type Labels, type Metric } from '../names.ts'
 import { labelText } from './label-text.ts'
-import { FAMILIES, type SeriesValues } from './series.ts'
+import { FAMILIES, type CountedMetric, type SeriesValues } from './series.ts'
 
 /** The content type of Prometheus' text format. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -10,6 +10,7 @@ const UNIT_ENDINGS: Readonly<Record<string, string>> = { s: '_seconds', USD: '_u
 
 /** A gauge's value with its labels. */
 export interface GaugeValue {
+  readonly metric: Metric
   readonly labels: Labels
   readonly value: number
 }
@@ -20,21 +21,28 @@ const NO_DECISION =
   'is loaded twice, as by proxy.ts of Next.js; for other processes, isolates and edge middleware, share the series\n'
 
 /** Writes series and gauges in Prometheus' text format. */
-export function formatMetrics(series: SeriesValues, budgets: readonly GaugeValue[]): string {
+export function formatMetrics(series: SeriesValues, gauges: readonly GaugeValue[]): string {
   const lines: string[] = []
-  for (const [key, metric] of Object.entries(METRICS) as [MetricName, Metric][]) {
-    const name = nameOf(metric)
-    const samples =
-      key === 'budgetUsed'
-        ? budgets.map(({ labels, value }) => sample(name, labelText(labels), value))
-        : samplesOf(name, metric, FAMILIES[key], series)
-    if (samples.length === 0) continue
-    lines.push(`# HELP ${name} ${metric.description}`, `# TYPE ${name} ${metric.kind}`, ...samples)
+  const write = (metric: Metric, samples: readonly string[]): void => {
+    const [name, { description, kind }] = [nameOf(metric), metric]
+    if (samples.length === 0) return
+    lines.push(`# HELP ${name} ${description}`, `# TYPE ${name} ${kind}`, ...samples)
+  }
+  for (const [key, family] of Object.entries(FAMILIES) as [CountedMetric, string][]) {
+    write(METRICS[key], samplesOf(METRICS[key], family, series))
+  }
+  for (const metric of new Set(gauges.map((gauge) => gauge.metric))) {
+    const own = gauges.filter((gauge) => gauge.metric === metric)
+    write(
+      metric,
+      own.map(({ labels, value }) => sample(nameOf(metric), labelText(labels), value)),
+    )
   }
   return (series.size === 0 ? NO_DECISION : '') + lines.map((line) => `${line}\n`).join('')
 }
 
-function samplesOf(name: string, metric: Metric, family: string, series: SeriesValues): string[] {
+function samplesOf(metric: Metric, family: string, series: SeriesValues): string[] {
+  const name = nameOf(metric)
   const samples: string[] = []
   for (const [key, values] of series) {
     if (!key.startsWith(family)) continue

@@ -1,9 +1,9 @@
-/* The scripts that run on the state of a queue. */
+/* The scripts that run on the state of a queue: functions, so that a bundle has only those that it uses. */
 import { OPEN } from './lua-state.ts'
-import { MAX_DUE } from './requests.ts'
+import { MAX_DUE, OLDEST_JOBS, OLDEST_LOOKS } from './requests.ts'
 
 /** Adds jobs. ARGV from 3: the most jobs; for each its id, flow, length, priority, delay, longest wait, payload. */
-export const ADD_SCRIPT: string = `${OPEN}local replies, room, payloads = {}, nil, {}
+export const addScript = (): string => `${OPEN}local replies, room, payloads = {}, nil, {}
 for at = 4, #ARGV, 7 do
   local id, flow, length, priority, delay, longest, payload = unpack(ARGV, at, at + 6)
   if find(id) then replies[#replies + 1] = 'known'
@@ -34,7 +34,8 @@ return replies
  * Takes results, handles timers, claims jobs. ARGV from 3: the most jobs to claim, the lease, the most attempts, the
  * time to keep the dead; for each result its kind, id, claim and four more.
  */
-export const TURN_SCRIPT: string = `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+export const turnScript =
+  (): string => `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 keepDead = tonumber(ARGV[6])
 local taken, unsettled = {}, {}
 for at = 7, #ARGV, 7 do
@@ -156,8 +157,23 @@ if not open and (nextAt < 0 or pause < nextAt) then nextAt = pause end
 return { now, nextAt, taken, claimed, unsettled, died }
 `
 
-/** Counts, and lists the dead. ARGV from 3: the first and the last of them. */
-export const LOOK_SCRIPT: string = `${OPEN}local ids = redis.call('ZRANGE', DEAD, ARGV[3], ARGV[4], 'WITHSCORES')
+/**
+ * Counts, finds the oldest that waits, and lists the dead. ARGV from 3: the first and the last of them. The jobs of one
+ * priority are in a line by age.
+ */
+export const lookScript = (): string => `${OPEN}local oldest, order, from = '', nil, '-'
+for _ = 1, ${OLDEST_LOOKS} do
+  local members = redis.call('ZRANGEBYLEX', WAITING, from, '+', 'LIMIT', 0, ${OLDEST_JOBS})
+  for _, member in ipairs(members) do
+    local at, id = string.match(member, '^[^|]*|%d(%d+)|(.*)$')
+    if not order or at < order then order, oldest = at, id end
+  end
+  if #members < ${OLDEST_JOBS} then break end
+  -- What follows of this line and priority is younger.
+  from = '[' .. string.match(members[#members], '^[^|]*|%d') .. ':'
+end
+if order then oldest = redis.call('HGET', PAYLOADS, oldest) or '' end
+local ids = redis.call('ZRANGE', DEAD, ARGV[3], ARGV[4], 'WITHSCORES')
 local entries = {}
 for at = 1, #ids, 2 do
   local job = find(ids[at])
@@ -165,11 +181,11 @@ for at = 1, #ids, 2 do
     entries[#entries + 1] = part
   end
 end
-return { redis.call('ZCARD', WAITING), counts.l, counts.r + counts.s, redis.call('ZCARD', DEAD), entries }
+return { redis.call('ZCARD', WAITING), counts.l, counts.r + counts.s, redis.call('ZCARD', DEAD), oldest, entries }
 `
 
 /** Removes jobs that do not run, or has dead ones wait again. ARGV from 3: which, and the ids. */
-export const EDIT_SCRIPT: string = `${OPEN}local edited = 0
+export const editScript = (): string => `${OPEN}local edited = 0
 for at = 4, #ARGV do
   local job = find(ARGV[at])
   if job and job.where ~= 'gone' then

@@ -100,18 +100,21 @@ export class QueueModel {
 
   look({ from, count, now }: LookRequest): Look {
     this.#now = now
-    const all = [...this.#jobs.values()]
-    const countOf = (...places: Where[]): number =>
-      all.filter(({ where }) => places.includes(where)).length
+    const inPlaces = (...places: Where[]): Job[] =>
+      [...this.#jobs.values()].filter(({ where }) => places.includes(where))
+    const waiting = inPlaces('waiting', 'abandoned')
+    // The first digit of a rank is the priority.
+    const [oldest] = waiting.toSorted((a, b) => (a.rank.slice(1) < b.rank.slice(1) ? -1 : 1))
     const entries = this.#dead.slice(from, from + count).map(([diedAt, id]) => {
       const { attempts, rest, payload } = this.#jobs.get(id) as Job
       return deadEntry(id, diedAt, attempts, rest, payload)
     })
     return {
-      waiting: countOf('waiting', 'abandoned'),
-      delayed: countOf('later'),
-      running: countOf('running', 'unsettled'),
+      waiting: waiting.length,
+      delayed: inPlaces('later').length,
+      running: inPlaces('running', 'unsettled').length,
       dead: this.#dead.size,
+      oldest: oldest?.payload ?? '',
       entries,
     }
   }

@@ -1,6 +1,6 @@
 /* The operations on the state of a queue, for every store that runs operations. */
 import type { LuaOperation, LuaOperationKind, LuaTwin, StateMap } from '@sluice/core'
-import { ADD_SCRIPT, EDIT_SCRIPT, LOOK_SCRIPT, TURN_SCRIPT } from './lua.ts'
+import { addScript, editScript, lookScript, turnScript } from './lua.ts'
 import { QueueModel } from './model.ts'
 import type {
   Added,
@@ -36,7 +36,7 @@ function modelOf(states: StateMap, [key = '']: readonly string[], now: number): 
 function kindOf<Outcome, Data extends QueueRequest>(
   name: string,
   run: (model: QueueModel, data: Data) => Outcome,
-  script: string,
+  script: () => string,
   listArgs: (data: Data) => readonly (string | number)[],
   parse: LuaTwin<Outcome, Data>['parse'],
 ): LuaOperationKind<Outcome, Data> {
@@ -44,7 +44,7 @@ function kindOf<Outcome, Data extends QueueRequest>(
     name: `queue.${name}`,
     run: (states, { keys, data }) => run(modelOf(states, keys, data.now), data),
     lua: {
-      script: () => script,
+      script,
       args: (data) => {
         const clock = data.clockIsInjected ? 'injected' : 'own'
         return [data.now, clock, ...listArgs(data)].map(String)
@@ -61,7 +61,7 @@ const isTexts = (value: unknown): value is string[] =>
 export const ADD: LuaOperationKind<Added[], AddRequest> = /* @__PURE__ */ kindOf(
   'add',
   (model, data) => model.add(data),
-  ADD_SCRIPT,
+  addScript,
   ({ jobs, maxJobs }) => [
     maxJobs,
     ...jobs.flatMap(({ id, flow, length, priority, delayMs, waitMs, payload }) => [
@@ -82,7 +82,7 @@ export const ADD: LuaOperationKind<Added[], AddRequest> = /* @__PURE__ */ kindOf
 export const TURN: LuaOperationKind<Turn, TurnRequest> = /* @__PURE__ */ kindOf(
   'turn',
   (model, data) => model.turn(data),
-  TURN_SCRIPT,
+  turnScript,
   ({ most, leaseMs, maxAttempts, keepDeadMs, results }) => [
     most,
     leaseMs,
@@ -132,20 +132,22 @@ function argsOfResult(result: JobResult): readonly (string | number)[] {
   return [result.kind === 'done' ? result.settlement : '', '', '', '']
 }
 
+type LookReply = [number, number, number, number, string, []]
+
 /** Counts, and lists the dead. */
 export const LOOK: LuaOperationKind<Look, LookRequest> = /* @__PURE__ */ kindOf(
   'look',
   (model, data) => model.look(data),
-  LOOK_SCRIPT,
+  lookScript,
   // To the last one would be all of them.
   ({ from, count }) => (count === 0 ? [1, 0] : [from, from + count - 1]),
   (reply) => {
-    if (!Array.isArray(reply) || reply.length !== 5) return undefined
-    const [waiting, delayed, running, dead, parts] = reply as [number, number, number, number, []]
+    if (!Array.isArray(reply) || reply.length !== 6) return undefined
+    const [waiting, delayed, running, dead, oldest, parts] = reply as LookReply
     const entries = inGroups(parts, 5).map(([id, diedAt, attempts, rest, payload]) =>
       deadEntry(String(id), Number(diedAt), Number(attempts), String(rest), String(payload)),
     )
-    return { result: { waiting, delayed, running, dead, entries } }
+    return { result: { waiting, delayed, running, dead, oldest, entries } }
   },
 )
 
@@ -153,7 +155,7 @@ export const LOOK: LuaOperationKind<Look, LookRequest> = /* @__PURE__ */ kindOf(
 export const EDIT: LuaOperationKind<number, EditRequest> = /* @__PURE__ */ kindOf(
   'edit',
   (model, data) => model.edit(data),
-  EDIT_SCRIPT,
+  editScript,
   ({ kind, ids }) => [kind, ...ids],
   (reply) => (typeof reply === 'number' ? { result: reply } : undefined),
 )

@@ -131,6 +131,8 @@ export interface Look {
   readonly delayed: number
   readonly running: number
   readonly dead: number
+  /** The payload of the oldest job that waits, or an empty text. */
+  readonly oldest: string
   readonly entries: readonly DeadEntry[]
 }
 
@@ -143,6 +145,10 @@ export interface EditRequest extends QueueRequest {
 
 /** The longest time that a flow without jobs is remembered, in milliseconds: what it had is then forgotten. */
 export const FORGET_FLOW_MS = 60_000
+
+/** The most looks for the oldest job, and the most jobs of each: one sees a part of a line from its oldest on. */
+export const OLDEST_LOOKS = 20
+export const OLDEST_JOBS = 100
 
 /** The most timers that one request handles. */
 export const MAX_DUE = 64
