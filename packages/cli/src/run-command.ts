@@ -22,6 +22,7 @@ import { show } from './commands/show.ts'
 import { start } from './commands/start.ts'
 import { stop } from './commands/stop.ts'
 import { token } from './commands/token.ts'
+import { top } from './commands/top.ts'
 import { undo } from './commands/undo.ts'
 import { usage } from './commands/usage.ts'
 import { why } from './commands/why.ts'
@@ -43,6 +44,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   undo,
   log,
   usage,
+  top,
   keys,
   replay,
   doctor,

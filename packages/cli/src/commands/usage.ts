@@ -6,6 +6,7 @@ import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
 import { option } from '../wording.ts'
+import { heaviestFirst, sumsByTenant } from '../usage-sums.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const usage: Command = {
@@ -64,30 +65,8 @@ function timeOf(values: Values, name: string): Date | undefined {
   )
 }
 
-interface Sums {
-  requests: number
-  denied: number
-  tokens: number
-  usd: number
-}
-
 function sumsText({ from, to, rows }: Usage, top: number): string {
-  const all = new Map<string, Sums>()
-  for (const { tenant, outcome, requests, tokens, usd } of rows) {
-    const sums = all.get(tenant) ?? { requests: 0, denied: 0, tokens: 0, usd: 0 }
-    all.set(tenant, sums)
-    if (outcome !== 'allowed') {
-      sums.denied += requests
-      continue
-    }
-    sums.requests += requests
-    sums.tokens += tokens
-    sums.usd += usd
-  }
-  const sorted = [...all].toSorted(
-    ([, a], [, b]) =>
-      b.usd - a.usd || b.tokens - a.tokens || b.requests + b.denied - a.requests - a.denied,
-  )
+  const sorted = heaviestFirst(sumsByTenant(rows))
   const range = [from, to]
     .map((time) => `${new Date(time).toISOString().slice(0, 16)}Z`)
     .join(' to ')

@@ -1,0 +1,57 @@
+/* Recorded usage, summed up by tenant. */
+import type { UsageRow } from '@sluice/usage/report'
+
+/** What one tenant has used. */
+export interface Sums {
+  /** Allowed requests. */
+  requests: number
+  /** Requests that were denied, by a policy or because the store failed. */
+  denied: number
+  tokens: number
+  /** Micro-dollars. */
+  usd: number
+}
+
+type Row = Pick<UsageRow, 'tenant' | 'outcome' | 'requests' | 'tokens' | 'usd'>
+
+/** Adds rows up by tenant. Tokens and dollars are those of allowed requests. */
+export function sumsByTenant(rows: readonly Row[]): Map<string, Sums> {
+  const all = new Map<string, Sums>()
+  for (const { tenant, outcome, requests, tokens, usd } of rows) {
+    const sums = all.get(tenant) ?? { requests: 0, denied: 0, tokens: 0, usd: 0 }
+    all.set(tenant, sums)
+    if (outcome !== 'allowed') {
+      sums.denied += requests
+      continue
+    }
+    sums.requests += requests
+    sums.tokens += tokens
+    sums.usd += usd
+  }
+  return all
+}
+
+/** Sorts tenants by dollars, then by tokens, then by requests. */
+export const heaviestFirst = (all: ReadonlyMap<string, Sums>): [tenant: string, Sums][] =>
+  [...all].toSorted(
+    ([, a], [, b]) =>
+      b.usd - a.usd || b.tokens - a.tokens || b.requests + b.denied - a.requests - a.denied,
+  )
+
+const keyOf = ({ start, tenant, route, model, plan, outcome }: UsageRow): string =>
+  JSON.stringify([start, tenant, route, model, plan, outcome])
+
+/** Returns the rows of what has been added between two reads. An hour that only the later one has is all new. */
+export function rowsSince(before: readonly UsageRow[], after: readonly UsageRow[]): Row[] {
+  const known = new Map(before.map((row) => [keyOf(row), row]))
+  return after.map((row) => {
+    const { requests = 0, tokens = 0, usd = 0 } = known.get(keyOf(row)) ?? {}
+    return {
+      tenant: row.tenant,
+      outcome: row.outcome,
+      requests: row.requests - requests,
+      tokens: row.tokens - tokens,
+      usd: row.usd - usd,
+    }
+  })
+}
