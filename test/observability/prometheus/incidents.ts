@@ -20,6 +20,10 @@ export interface Fault {
   /** The micro-dollars that the first call spends, of 1,000. */
   readonly spends?: number
   readonly isGone?: boolean
+  /** Jobs fail for good. */
+  readonly failsJobs?: boolean
+  /** The age of the oldest job, in milliseconds. */
+  readonly oldestMs?: number
 }
 
 const outage: Incident = (minute) => ({ ...minute, denied: 0, slow: 0, errors: minute.decisions })
@@ -88,6 +92,18 @@ export const INCIDENTS: readonly Case[] = [
     incident: (minute) => ({ ...minute, budgetUsed: 0.97 }),
   },
   {
+    name: 'a queue without a worker',
+    fault: { oldestMs: 7_200_000 },
+    alerts: ['SluiceQueueOld'],
+    incident: (minute, index) => ({ ...minute, jobsDone: 0, oldest: 3_000 + 60 * index }),
+  },
+  {
+    name: 'jobs that fail for good',
+    fault: { failsJobs: true },
+    alerts: ['SluiceJobsFailing'],
+    incident: (minute) => ({ ...minute, jobsFailed: minute.jobsDone }),
+  },
+  {
     name: 'an endpoint that is gone',
     fault: { isGone: true },
     alerts: ['SluiceMetricsMissing'],
@@ -103,8 +119,17 @@ export const FEW: readonly Incident[] = (
     (minute) => ({ ...minute, slow: 2 }),
     (minute) => minute,
     (minute) => ({ ...minute, budgetUsed: 1 }),
+    (minute) => ({ ...minute, jobsFailed: 1 }),
   ] satisfies Incident[]
 ).map((incident: Incident): Incident => (minute, index) => {
-  const none = { ...minute, decisions: 0, denied: 0, errors: 0, slow: 0 }
+  const none = {
+    ...minute,
+    decisions: 0,
+    denied: 0,
+    errors: 0,
+    slow: 0,
+    jobsDone: 0,
+    jobsFailed: 0,
+  }
   return index % 20 === 0 ? incident({ ...none, decisions: 2 }, index) : none
 })

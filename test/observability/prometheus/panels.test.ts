@@ -8,12 +8,16 @@ import {
   listen,
   slidingWindow,
   StoreError,
+  tokenBucket,
   type Limiter,
   type Store,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
+import { lease, leased } from '@sluice/core/leases'
+import { waitFor, waitingLine } from '@sluice/core/waiting'
 import { metricsText, prometheus } from '@sluice/otel/prometheus'
+import { countJobs, limitedQueue, work } from '@sluice/queue'
 import { describe, expect, it, vi } from 'vitest'
 import { DASHBOARD, PROMETHEUS, startPrometheus } from './support.ts'
 
@@ -55,8 +59,33 @@ const makeLimiter = (): Limiter =>
       slidingWindow({ name: 'tpm', unit: 'token', limit: 1_000_000, window: '1m', per }),
       fixedWindow({ name: 'month', unit: 'usd', limit: 1e9, window: '30d', per: 'global' }),
     ],
-    extensions: [prometheus({ tenants: ['acme'] }), listen({ problem: () => {} })],
+    extensions: [prometheus({ name: 'all', tenants: ['acme'] }), listen({ problem: () => {} })],
   })
+
+/** A limiter that leases, has a line, and a queue. */
+function makeOthers() {
+  const policies = [
+    lease(slidingWindow({ name: 'leased', limit: 1_000, window: '1m', per }), { duration: '10s' }),
+    waitingLine(
+      tokenBucket({ name: 'lined', limit: 1, window: '1h', per: ['user'], onMissing: 'skip' }),
+    ),
+  ]
+  const extensions = [prometheus({ name: 'all', tenants: ['acme'] })]
+  const limiter = createLimiter({ store: leased(memory()), policies, extensions })
+  const queue = limitedQueue(limiter, { name: 'q', parse: Number })
+  const impatient = waitFor(limiter, '1s')
+  return {
+    queue,
+    async drive() {
+      const subject = { tenant: 'acme', user: crypto.randomUUID() }
+      await queue.add(0, { subject })
+      await work(queue, () => {}, { untilIdle: true }).ended
+      await impatient.check(subject)
+      // Only what a lease has alone makes no call.
+      await limiter.check({ tenant: 'acme' })
+    },
+  }
+}
 
 /** One call of each kind. */
 async function drive(limiter: Limiter): Promise<void> {
@@ -75,8 +104,10 @@ async function drive(limiter: Limiter): Promise<void> {
 describe.skipIf(!PROMETHEUS)('the dashboard', () => {
   it('shows data in every panel after traffic of every kind', async () => {
     const limiter = makeLimiter()
+    const others = makeOthers()
+    const queues = { q: () => countJobs(others.queue) }
     const server = createServer((_, response) => {
-      metricsText(limiter, { budgets: [{ tenant: 'acme', plan: 'paid' }] }).then(
+      metricsText(limiter, { budgets: [{ tenant: 'acme', plan: 'paid' }], queues }).then(
         (text) => response.end(text),
         (error: unknown) => response.writeHead(500).end(String(error)),
       )
@@ -87,6 +118,7 @@ describe.skipIf(!PROMETHEUS)('the dashboard', () => {
       await using prometheusServer = await startPrometheus(port)
       const empty = async (): Promise<string[]> => {
         await drive(limiter)
+        await others.drive()
         const results = await Promise.all(
           expressions.map(async ({ title, expr }) => {
             const samples = await prometheusServer.query(expr)

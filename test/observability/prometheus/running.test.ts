@@ -12,6 +12,7 @@ import {
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { metricsText, prometheus } from '@sluice/otel/prometheus'
+import { JobError, limitedQueue, work } from '@sluice/queue'
 import { expect, it, vi } from 'vitest'
 import { INCIDENTS, type Fault } from './incidents.ts'
 import type { Service } from './simulated.ts'
@@ -63,8 +64,20 @@ function startService(degraded: Service['degraded'], fault: Fault) {
     ],
     extensions: [prometheus(), listen({ problem: () => {} })],
   })
+  const queue = limitedQueue(limiter, { name: 'q' })
+  const handle = (): void => {
+    if (isIncident && fault.failsJobs) throw new JobError('it fails', { retry: false })
+  }
+  const worker = fault.failsJobs && work(queue, handle, { onFailed: () => {} })
+  const oldestMs = () => (isIncident && fault.oldestMs) || 1_000
+  const queues = {
+    q: async () => ({ waiting: 1, delayed: 0, running: 0, failed: 0, oldestMs: oldestMs() }),
+  }
   return {
-    metrics: () => metricsText(limiter, { budgets: [ACME] }),
+    async stop() {
+      if (worker) await worker.stop()
+    },
+    metrics: () => metricsText(limiter, { budgets: [ACME], queues }),
     isGone: () => isIncident && fault.isGone === true,
     async begin() {
       isIncident = true
@@ -77,6 +90,8 @@ function startService(degraded: Service['degraded'], fault: Fault) {
         const plan = isOneOf(calls, fault.deniedEvery) ? 'stopped' : 'usual'
         void limiter.check({ ...ACME, plan }, { cost: { request: 1, usd: 0 } })
       }
+      const cost = { request: 1, usd: 0 }
+      if (worker && calls % 8 === 0) void queue.add(0, { subject: ACME, cost })
     },
   }
 }
@@ -141,6 +156,7 @@ it.skipIf(!PROMETHEUS)(
       })
     } finally {
       clearInterval(ticks)
+      await Promise.all([...services.values()].map((service) => service.stop()))
       server.close()
       server.closeAllConnections()
     }

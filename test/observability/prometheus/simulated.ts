@@ -12,6 +12,10 @@ interface Minute {
   readonly errors: number
   readonly slow: number
   readonly budgetUsed: number
+  readonly jobsDone: number
+  readonly jobsFailed: number
+  /** The age of the oldest job, in seconds. */
+  readonly oldest: number
 }
 
 /** What a service reports in the minutes of the last hour; `undefined` while its endpoint is gone. */
@@ -39,6 +43,9 @@ function normal(minute: number, size: number): Minute {
     errors: minute % (5 * HOUR) === 0 ? 1 : 0,
     slow: Math.round(decisions * 0.04 * noise(minute + 2)),
     budgetUsed: (minute % (30 * DAY)) / (30 * DAY),
+    jobsDone: Math.round(decisions * 0.1),
+    jobsFailed: Math.round(decisions * 0.003 * noise(minute + 3)),
+    oldest: Math.round(3_000 * noise(minute + 4)),
   }
 }
 
@@ -91,6 +98,16 @@ export function seriesOf({ job, size, incident, degraded = 'local' }: Service, l
     gauge(
       `rate_limiter_budget_used_ratio{job="${job}",rate_limiter_policy="month"}`,
       (minute) => minute?.budgetUsed ?? '_',
+    ),
+    ...(['done', 'failed'] as const).map((outcome) =>
+      counter(
+        `rate_limiter_jobs_total{job="${job}",rate_limiter_queue="q",rate_limiter_outcome="${outcome}"}`,
+        (minute) => (outcome === 'done' ? minute.jobsDone : minute.jobsFailed),
+      ),
+    ),
+    gauge(
+      `rate_limiter_queue_oldest_seconds{job="${job}",rate_limiter_queue="q"}`,
+      (minute) => minute?.oldest ?? '_',
     ),
     gauge(`up{job="${job}",instance="a"}`, (minute) => (minute ? 1 : 0)),
   ]
