@@ -1,10 +1,14 @@
+import { flushUsage } from '@sluice/usage'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { freshPrefix } from '../support/stores.ts'
 import { ownRedisOverHttp, sharedRedisOverHttp } from '../support/running-redis.ts'
 import { limits } from './doctor-projects.ts'
+import { instanceOf } from './limits.ts'
+import { ACME, FREE } from './operator.ts'
 import { examine, onlyFinding, type Fixture } from './examine.ts'
 import { envOf, project, removeProjects, type Project } from './project.ts'
 
@@ -173,6 +177,26 @@ async function cachingFetch(url: string, init: RequestInit): Promise<Response> {
 }`,
         }),
       ),
+  },
+  {
+    code: 'counts_anew',
+    says: 'rpm counted 1m per tenant in the last hour, and counts 5m per tenant now',
+    create: async () => {
+      const prefix = freshPrefix()
+      const { url, token } = redis.local
+      const running = instanceOf({ url, token }, prefix)
+      await running.check(ACME, FREE)
+      await flushUsage(running)
+      return withStore(`
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { recordUsage } from '@sluice/usage'
+export const limiter = createLimiter({
+  store: upstash({ prefix: '${prefix}', timeoutMs: 30_000 }),
+  policies: [slidingWindow({ name: 'rpm', limit: 60, window: '5m', per: ['tenant'] })],
+  extensions: [recordUsage({ tenants: 'plain' })],
+})`)
+    },
   },
   {
     code: 'versions_differ',

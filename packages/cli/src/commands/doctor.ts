@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { judgeCache } from '../doctor/cache.ts'
+import { judgeCounts } from '../doctor/counts.ts'
 import { judgeDatabase } from '../doctor/database.ts'
 import { judgePackages } from '../doctor/packages.ts'
 import { judgePolicies } from '../doctor/policies.ts'
@@ -32,6 +33,7 @@ ${LIMITER_USAGE}`,
       ...store.findings,
       ...(database?.findings ?? []),
       ...(await judgePolicies(limiter, source)),
+      ...(await judgeCounts(limiter)),
       ...judgeRoutes(source),
       ...judgeCache(source),
       ...judgeRetries(source),

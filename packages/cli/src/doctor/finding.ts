@@ -20,6 +20,7 @@ type FindingCode =
   | 'only_shadows'
   | 'unknown_policy'
   | 'configuration_almost_full'
+  | 'counts_anew'
   | 'route_unprotected'
   | 'matcher_gap'
   | 'secret_on_one_side'
