@@ -15,3 +15,6 @@ export const writeResult = (text: string): Promise<void> =>
 /** Creates a stream of results that waits for a slow reader. A reader that is gone ends the process. */
 export const createResultStream = (): Writable =>
   new Writable({ write: (chunk: Buffer, _, done) => void writeOutput(chunk, () => done()) })
+
+/** Returns true if results go to a terminal, in which they can be replaced. */
+export const isTerminal = (): boolean => process.stdout.isTTY

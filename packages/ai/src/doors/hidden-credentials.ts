@@ -3,7 +3,7 @@ import { isObject, objectOf } from '../json.ts'
 import type { FetchLike } from './limited-fetch.ts'
 
 /** Options of a copy of a client, for its credentials. */
-export interface CredentialOptions {
+interface CredentialOptions {
   readonly apiKey?: string | (() => Promise<string>)
   readonly defaultHeaders?: unknown
 }

@@ -6,7 +6,7 @@ import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
-import { writeResult } from '../output.ts'
+import { isTerminal, writeResult } from '../output.ts'
 import { durationOf } from '../until.ts'
 import { heaviestFirst, rowsSince, sumsByTenant, type Sums } from '../usage-sums.ts'
 import { option } from '../wording.ts'
@@ -34,7 +34,7 @@ ${LIMITER_USAGE}`,
       (await usage(limiter, { from })).rows
     const everyMs = everyOf(textOf(values, 'every') ?? '10s')
     const most = countOf(values, 'top', 10)
-    const isLive = process.stdout.isTTY && values['json'] !== true
+    const isLive = isTerminal() && values['json'] !== true
     const signal = isLive ? stopSignal() : undefined
 
     let readAt = Date.now()
