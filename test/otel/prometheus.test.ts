@@ -1,5 +1,13 @@
-import { createLimiter, fixedWindow, slidingWindow, StoreError, type Policy } from '@sluice/core'
+import {
+  createLimiter,
+  definePlans,
+  fixedWindow,
+  slidingWindow,
+  StoreError,
+  type Policy,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
 import { metricsHandler, metricsText, prometheus } from '@sluice/otel/prometheus'
 import { describe, expect, it } from 'vitest'
 import { ACME, setUp, type SetUpOptions } from '../support/limiters.ts'
@@ -163,9 +171,93 @@ describe('the use of budgets', () => {
   })
 })
 
+describe('the dollars of a request', () => {
+  const budget = slidingWindow({
+    name: 'budget',
+    unit: 'usd',
+    limit: 99_000_000,
+    window: '1m',
+    per: ['tenant'],
+  })
+
+  it('are a histogram by plan and model, whose sum is that of the counters', async () => {
+    const plans = definePlans({ free: {}, paid: {} })
+    const { limiter } = setUpPrometheus({}, [budget], { plans })
+    const cost = { usd: 2_000_000 }
+    const small = { ...ACME, plan: 'free', model: 'gpt-4o-mini' }
+    const large = { ...ACME, plan: 'paid', model: 'gpt-4o' }
+    await limiter.check(small, { cost: { usd: 200 } })
+    await limiter.check(small, { cost: { usd: 0 } })
+    for (const actual of [40_000, 1_500_000, 0]) {
+      const call = await reserve(limiter, large, { cost })
+      if (call.allowed) await call.settle({ usd: actual })
+    }
+    await reserve(limiter, large, { cost })
+    const text = await metricsText(limiter)
+    const of = (end: string) => linesOf(text, `rate_limiter_request_cost_usd_${end}`)
+    const mini = 'rate_limiter_plan="free",gen_ai_request_model="gpt-4o-mini"'
+    const full = 'rate_limiter_plan="paid",gen_ai_request_model="gpt-4o"'
+    // What is reserved, free or never sent is no cost of a request.
+    expect(of('count')).toEqual([
+      `rate_limiter_request_cost_usd_count{${mini}} 1`,
+      `rate_limiter_request_cost_usd_count{${full}} 2`,
+    ])
+    expect(of('sum')).toEqual([
+      `rate_limiter_request_cost_usd_sum{${mini}} 0.0002`,
+      `rate_limiter_request_cost_usd_sum{${full}} 1.54`,
+    ])
+    expect(of('bucket')).toContain(`rate_limiter_request_cost_usd_bucket{${mini},le="0.0003"} 1`)
+    expect(of('bucket')).toContain(`rate_limiter_request_cost_usd_bucket{${full},le="0.03"} 0`)
+    expect(of('bucket')).toContain(`rate_limiter_request_cost_usd_bucket{${full},le="0.1"} 1`)
+    const spent = linesOf(text, 'rate_limiter_cost_usd_total')
+      .filter((line) => /state="(charged|settled|abandoned)"/.test(line))
+      .map((line) => Number(line.split(' ')[1]))
+    expect(spent.reduce((sum, dollars) => sum + dollars)).toBeCloseTo(1.5402, 9)
+  })
+
+  it('have no more models than are asked for, and no series without a limit of dollars', async () => {
+    const { limiter } = setUpPrometheus({ maxValues: 2 }, [budget])
+    for (const model of ['a', 'b', 'c', 'd']) {
+      await limiter.check({ ...ACME, model }, { cost: { usd: 1_000 } })
+    }
+    const counts = linesOf(await metricsText(limiter), 'rate_limiter_request_cost_usd_count')
+    expect(counts.map((line) => line.split('gen_ai_request_model=')[1])).toEqual([
+      '"a"} 1',
+      '"b"} 1',
+      '"other"} 2',
+    ])
+    const other = setUpPrometheus()
+    await other.limiter.check({ ...ACME, model: 'a' })
+    expect(await metricsText(other.limiter)).not.toContain('request_cost')
+  })
+})
+
+describe('the used share of a limit', () => {
+  it('is a histogram by limit and plan', async () => {
+    const plans = definePlans({ free: { rpm: 4 }, paid: { rpm: 100 } })
+    const policy = fixedWindow({
+      name: 'rpm',
+      limit: ({ plan }) => plan['rpm'] ?? 0,
+      window: '1m',
+      per: ['tenant'],
+    })
+    const { limiter } = setUpPrometheus({}, [policy], { plans })
+    await limiter.check({ ...ACME, plan: 'free' })
+    await limiter.check({ tenant: 'other', plan: 'paid' })
+    const sums = linesOf(await metricsText(limiter), 'rate_limiter_limit_used_ratio_sum')
+    expect(sums).toEqual([
+      'rate_limiter_limit_used_ratio_sum{rate_limiter_plan="free",rate_limiter_policy="rpm"} 0.25',
+      'rate_limiter_limit_used_ratio_sum{rate_limiter_plan="paid",rate_limiter_policy="rpm"} 0.01',
+    ])
+  })
+})
+
 describe('misuse', () => {
   it('is told of at construction', () => {
     expect(() => prometheus({ maxSeries: 0 })).toThrow('prometheus.maxSeries')
+    for (const topBudgets of [0, 101]) {
+      expect(() => prometheus({ topBudgets })).toThrow('prometheus.topBudgets')
+    }
     expect(() => prometheus({ tenant: 'acme' } as never)).toThrow('tenant')
     const plain = createLimiter({ store: memory(), policies: [rpm] })
     expect(() => metricsHandler(plain)).toThrow('prometheus(…)')

@@ -8,7 +8,7 @@ import type { Labels, MetricName } from './names.ts'
 export interface MeasureOptions {
   /** The tenants whose numbers are reported separately. Those of others have no tenant. @default none */
   readonly tenants?: readonly string[]
-  /** The most routes, and the most plans, with numbers of their own. Others are `'other'`. @default 100 */
+  /** The most routes, plans and models with numbers of their own. Others are `'other'`. @default 100 */
   readonly maxValues?: number
 }
 
@@ -50,6 +50,7 @@ export function measure(
   const listed = new Set(tenants)
   const boundedRoute = boundedValues(maxValues)
   const boundedPlan = boundedValues(maxValues)
+  const boundedModel = boundedValues(maxValues)
   const boundedPlace = boundedValues(maxValues)
   const rules = new Map(policies.map((rule) => [rule.name, rule]))
 
@@ -72,6 +73,14 @@ export function measure(
       if (unit === 'usd') recorder.add('cost', { ...labels, state }, amount)
       else recorder.add('units', { ...labels, state, unit }, amount)
     }
+  }
+
+  /** Records units that are known to be used, and the dollars of their request. */
+  function recordUse(state: string, labels: Labels, used: Units, subject?: Subject): void {
+    recordUnits(state, labels, used)
+    const { usd = 0 } = used
+    if (usd === 0) return
+    recorder.observe('requestCost', { plan: labels.plan, model: boundedModel(subject?.model) }, usd)
   }
 
   /** Sets a limit, and how much of it is used, where the partition may be named. */
@@ -111,9 +120,10 @@ export function measure(
         const { fits, enforced, name } = state
         if (!fits && !enforced) recorder.add('shadowDenials', { ...labels, policy: name }, 1)
         // In thousandths, because sums are of whole numbers.
-        if (!degraded) recorder.observe('limitUsed', { policy: name }, shareUsed(state) * 1_000)
+        const limit = { plan: labels.plan, policy: name }
+        if (!degraded) recorder.observe('limitUsed', limit, shareUsed(state) * 1_000)
       }
-      if (decision.allowed && !reservation) recordUnits('charged', labels, costBy(decision))
+      if (decision.allowed && !reservation) recordUse('charged', labels, costBy(decision), subject)
       if (recorder.set && !decision.degraded) recordBudgets(decision, subject)
     }),
 
@@ -141,13 +151,13 @@ export function measure(
       const corrected = corrections.map(({ policy: { unit }, actual }) => ({ unit, units: actual }))
       // Its release has counted the estimate.
       if (!wasReleased) recordUnits('estimated', labels, reserved)
-      recordUnits('settled', labels, { ...reserved, ...unitsBy(corrected) })
+      recordUse('settled', labels, { ...reserved, ...unitsBy(corrected) }, event.origin?.subject)
       recordUnits('returned', labels, returned)
       recordUnits('overrun', labels, overrun)
     }),
 
     abandoned: whileActive((event) => {
-      recordUnits('abandoned', ...reservedBy(event))
+      recordUse('abandoned', ...reservedBy(event), event.origin?.subject)
     }),
 
     wait: whileActive(({ policy, subject, outcome, waitedMs }) => {

@@ -4,6 +4,7 @@
 export const LABELS = {
   route: 'rate_limiter.route',
   plan: 'rate_limiter.plan',
+  model: 'gen_ai.request.model',
   tenant: 'rate_limiter.tenant',
   policy: 'rate_limiter.policy',
   outcome: 'rate_limiter.outcome',
@@ -41,6 +42,7 @@ export type MetricName =
   | 'shadowDenials'
   | 'units'
   | 'cost'
+  | 'requestCost'
   | 'limitUsed'
   | 'storeDuration'
   | 'thresholds'
@@ -83,12 +85,21 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     labels: ['route', 'plan', 'tenant', 'state'],
     divisor: 1_000_000,
   },
+  requestCost: {
+    name: 'rate_limiter.request.cost',
+    kind: 'histogram',
+    unit: 'USD',
+    description: 'The dollars of each request that cost any, once they are known',
+    labels: ['plan', 'model'],
+    divisor: 1_000_000,
+    bounds: [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000],
+  },
   limitUsed: {
     name: 'rate_limiter.limit.used',
     kind: 'histogram',
     unit: '1',
     description: 'The used share of a limit after each decision: how full the counts are',
-    labels: ['policy'],
+    labels: ['plan', 'policy'],
     divisor: 1_000,
     bounds: [100, 250, 500, 750, 900, 990, 1_000],
   },

@@ -93,7 +93,7 @@ async function drive(limiter: Limiter): Promise<void> {
     ['acme', 'paid'],
     ['stranger', 'free'],
   ] as const) {
-    const subject = { tenant, plan, route: 'chat' }
+    const subject = { tenant, plan, route: 'chat', model: 'gpt-4o' }
     const cost = { request: 1, token: 500, usd: 20_000 }
     await limiter.check(subject, { cost })
     const call = await reserve(limiter, subject, { cost })

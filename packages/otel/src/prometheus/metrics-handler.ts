@@ -27,15 +27,18 @@ export interface MetricsOptions {
  * @throws StoreError When the series are shared, and the store fails.
  */
 export async function metricsText(limiter: Limiter, options: MetricsOptions = {}): Promise<string> {
-  const { policies, read } = extensionHandle<PrometheusHandle>(limiter, EXTENSION, EXTENSION)
+  const handle = extensionHandle<PrometheusHandle>(limiter, EXTENSION, EXTENSION)
   const [series, queues, ...budgets] = await Promise.all([
-    read(),
+    handle.read(),
     gaugesOfQueues(options.queues ?? {}),
-    ...(options.budgets ?? []).map((subject) => budgetsOf(limiter, subject, policies)),
+    ...(options.budgets ?? []).map((subject) => budgetsOf(limiter, subject, handle.policies)),
+    ...(handle.top?.subjects ?? []).map((subject) => topBudgetsOf(limiter, subject, handle)),
   ])
   // Subjects share the budgets of everyone.
   const distinct = new Map(
-    budgets.flat().map((budget) => [budget.metric.name + labelText(budget.labels), budget]),
+    budgets
+      .flatMap((found = []) => found)
+      .map((budget) => [budget.metric.name + labelText(budget.labels), budget]),
   )
   return formatMetrics(series, [...distinct.values(), ...queues])
 }
@@ -64,15 +67,15 @@ export function metricsHandler(
   }
 }
 
-/** Returns each limit of a subject, and how much of it is used. Nothing if the store fails. */
+/** Returns each limit of a subject, and how much of it is used. `undefined` if the store fails. */
 async function budgetsOf(
   limiter: Limiter,
   subject: Subject,
   rules: PrometheusHandle['policies'],
-): Promise<GaugeValue[]> {
+): Promise<GaugeValue[] | undefined> {
   const cost = Object.fromEntries(rules.map(({ unit }) => [unit, 0]))
   const { policies, degraded } = await limiter.peek(subject, { cost })
-  if (degraded) return []
+  if (degraded) return undefined
   return policies.flatMap((policy) => {
     const { per } = rules.find(({ name }) => name === policy.name) ?? { per: [] }
     const dimensions: readonly string[] = per === 'global' ? [] : per
@@ -80,9 +83,22 @@ async function budgetsOf(
     if (dimensions.some((dimension) => dimension !== 'tenant' && dimension !== 'route')) return []
     const of = (name: 'tenant' | 'route') => (dimensions.includes(name) ? subject[name] : undefined)
     const labels = { policy: policy.name, tenant: of('tenant'), route: of('route') }
-    return [
-      { metric: METRICS.budgetUsed, labels, value: shareUsed(policy) },
-      { metric: METRICS.limit, labels, value: policy.limit },
-    ]
+    const limit = { metric: METRICS.limit, labels, value: policy.limit }
+    // Of a tenant that is stopped nothing is left, and nothing is used.
+    if (policy.limit === 0) return [limit]
+    return [{ metric: METRICS.budgetUsed, labels, value: shareUsed(policy) }, limit]
   })
+}
+
+/** Returns how much of its top budgets a tenant has used by now. */
+async function topBudgetsOf(
+  limiter: Limiter,
+  subject: Subject,
+  { policies, top }: PrometheusHandle,
+): Promise<GaugeValue[] | undefined> {
+  const found = await budgetsOf(limiter, subject, policies)
+  if (!found) return undefined
+  const used = found.filter(({ metric }) => metric === METRICS.budgetUsed)
+  top?.correct(subject, new Map(used.map(({ labels, value }) => [labels.policy, value])))
+  return found.filter(({ labels: { policy = '' } }) => top?.has(policy, subject))
 }

@@ -6,9 +6,10 @@ import {
   type WaitUntil,
 } from '@sluice/core'
 import { assertKnownOptions, assertName, assertPositiveInteger } from '@sluice/core/internal'
-import { measure, type MeasureOptions } from '../measure.ts'
-import { processCounter } from './process-counters.ts'
+import { measure, MEASURE_OPTIONS, type MeasureOptions } from '../measure.ts'
+import { processCounts, type Counts } from './process-counts.ts'
 import { SeriesCounter, type SeriesValues } from './series.ts'
+import { budgetsAmong, TopBudgets } from './top-budgets.ts'
 
 /** Options of `prometheus`. */
 export interface PrometheusOptions extends MeasureOptions {
@@ -19,6 +20,12 @@ export interface PrometheusOptions extends MeasureOptions {
   readonly name?: string
   /** The most series. What comes later is counted without labels. At most 2,000. @default 1_000 */
   readonly maxSeries?: number
+  /**
+   * The most tenants whose use of a budget is shown, by budget: those that have used the largest share, among the ones
+   * that this process has decided for. A budget is a limit of a tenant over a day or longer. They become labels, and
+   * each costs a round trip a scrape. At most 100. @default none
+   */
+  readonly topBudgets?: number
   /**
    * Adds up the counts of all processes and isolates in the store, created by `sharedSeries`.
    *
@@ -46,12 +53,19 @@ interface SharedSeries {
 /** The part of a limiter that an endpoint reads. */
 export interface PrometheusHandle {
   readonly policies: readonly PolicyRule[]
+  /** Set if the top budgets are shown. */
+  readonly top: TopBudgets | undefined
   readonly read: () => SeriesValues | Promise<SeriesValues>
   /** Set if series are shared. */
   readonly flush: (() => Promise<void>) | undefined
 }
 
 export const EXTENSION = 'prometheus'
+
+const OPTIONS = ['name', ...MEASURE_OPTIONS, 'maxSeries', 'topBudgets', 'share']
+
+/** The most tenants by budget that an endpoint looks up. */
+const MAX_TOP_BUDGETS = 100
 
 /** The most series that one script call can add. */
 const MAX_SERIES = 2_000
@@ -64,38 +78,47 @@ const MAX_SERIES = 2_000
  * createLimiter({ store, policies, extensions: [prometheus()] })
  */
 export function prometheus(options: PrometheusOptions = {}): Extension {
-  assertKnownOptions('prometheus', options, ['name', 'tenants', 'maxValues', 'maxSeries', 'share'])
-  const { name, maxSeries = 1_000, share } = options
+  assertKnownOptions('prometheus', options, OPTIONS)
+  const { name, maxSeries = 1_000, topBudgets, share } = options
   if (name !== undefined) assertName('prometheus.name', name)
   assertPositiveInteger('prometheus.maxSeries', maxSeries, MAX_SERIES)
+  if (topBudgets !== undefined) {
+    assertPositiveInteger('prometheus.topBudgets', topBudgets, MAX_TOP_BUDGETS)
+  }
+  const create = (): Counts => ({
+    counter: new SeriesCounter(maxSeries),
+    top: topBudgets === undefined ? undefined : new TopBudgets(topBudgets),
+  })
   return defineExtension({
     name: EXTENSION,
     connect(context) {
-      const counter =
-        name === undefined ? new SeriesCounter(maxSeries) : processCounter(name, maxSeries)
+      const { counter, top } = name === undefined ? create() : processCounts(name, create)
       const shared = share?.connect(context, counter, maxSeries)
       const measuring = measure(context, counter, options)
       const handle: PrometheusHandle = {
         policies: context.policies,
+        top,
         read: () => shared?.read() ?? counter.values,
         flush: shared && (() => shared.flush()),
       }
-      if (!shared) return { on: measuring, handle }
+      if (!shared && !top) return { on: measuring, handle }
+      const budgets = budgetsAmong(context.policies)
       return {
         on: {
           ...measuring,
           decision(event) {
             measuring.decision(event)
-            shared.schedule(event.call.waitUntil)
+            top?.see(event, budgets)
+            shared?.schedule(event.call.waitUntil)
           },
           // The last of them come after the last decision.
           wait(event) {
             measuring.wait(event)
-            shared.schedule(undefined)
+            shared?.schedule(undefined)
           },
           job(event) {
             measuring.job(event)
-            shared.schedule(undefined)
+            shared?.schedule(undefined)
           },
         },
         handle,

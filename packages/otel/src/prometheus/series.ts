@@ -14,6 +14,7 @@ export const FAMILIES: Readonly<Record<Exclude<MetricName, GaugeName>, string>> 
   shadowDenials: 'h',
   units: 'u',
   cost: 'c',
+  requestCost: 'r',
   limitUsed: 'l',
   storeDuration: 's',
   thresholds: 't',
