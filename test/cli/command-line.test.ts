@@ -19,7 +19,7 @@ const WITH_LIMITER = [
   'doctor',
   'mcp',
 ]
-const COMMANDS = ['init', 'local', 'dev', 'token', ...WITH_LIMITER, 'replay']
+const COMMANDS = ['init', 'local', 'dev', 'token', ...WITH_LIMITER, 'queue', 'replay']
 const MEMORY = `
 import { createLimiter, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
@@ -85,7 +85,7 @@ export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     [
       'nope',
-      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, stop, start, reset, preview, apply, undo, log, usage, top, keys, replay, doctor, mcp',
+      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, stop, start, reset, preview, apply, undo, log, usage, queue, top, keys, replay, doctor, mcp',
     ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],

@@ -1,3 +1,6 @@
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { JobError, limitedQueue, work } from '@sluice/queue'
 import { flushUsage } from '@sluice/usage'
 import { denialId, flushDenials } from '@sluice/usage/denials'
 import { readFileSync } from 'node:fs'
@@ -44,8 +47,23 @@ beforeAll(async () => {
   if (!denied.allowed) denialId()(denied, sent)
   await flushDenials(running)
   await flushUsage(running)
+  await failJob(prefix)
 })
 afterAll(removeProjects)
+
+function fail(): void {
+  throw new JobError('the document is not readable', { retry: false })
+}
+
+/** Adds the job that the page shows, which fails. */
+async function failJob(prefix: string): Promise<void> {
+  const { url, token } = redis.local
+  const policies = [slidingWindow({ name: 'jobs', limit: 60, window: '1m', per: ['tenant'] })]
+  const limiter = createLimiter({ store: upstash({ url, token, prefix }), policies })
+  const queue = limitedQueue(limiter, { name: 'summaries' })
+  await queue.add(0, { id: 'job-17', subject: { tenant: 'acme' } })
+  await work(queue, fail, { untilIdle: true, onFailed: () => {} }).ended
+}
 
 const KEY_ID = /key_[0-9a-f]{16}/
 /** The name of the key that the page makes. */

@@ -14,6 +14,7 @@ import { local } from './commands/local.ts'
 import { log } from './commands/log.ts'
 import { mcp } from './commands/mcp.ts'
 import { preview } from './commands/preview.ts'
+import { queue } from './commands/queue.ts'
 import { raise } from './commands/raise.ts'
 import { replay } from './commands/replay.ts'
 import { reset } from './commands/reset.ts'
@@ -44,6 +45,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   undo,
   log,
   usage,
+  queue,
   top,
   keys,
   replay,
