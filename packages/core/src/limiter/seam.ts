@@ -154,13 +154,15 @@ function observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) =>
   async function measure<T>(
     call: LimiterEvents['storeCall']['call'],
     run: () => Promise<T>,
-    factsOf: (result: T) => CallFacts | undefined = () => ({}),
+    factsOf: (result: T) => CallFacts | undefined = () => NO_FACTS,
   ): Promise<T> {
     const startedAt = systemClock()
     try {
       const result = await run()
       const facts = factsOf(result)
-      if (facts) emit({ call, durationMs: systemClock() - startedAt, ...facts })
+      if (!facts) return result
+      const { place, error } = facts
+      emit({ call, durationMs: systemClock() - startedAt, place, error })
       return result
     } catch (error) {
       const { origin, place } = error as Partial<StoreError>
@@ -176,6 +178,8 @@ function observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) =>
   }
 }
 
+const NO_FACTS: CallFacts = {}
+
 type CallFacts = Pick<LimiterEvents['storeCall'], 'place' | 'error'>
 
 /** Returns the facts of a call from its reply, or `undefined` if a lease or a cache has answered without one. */
@@ -183,5 +187,5 @@ function callFacts({ source, place, degraded, problem }: StoreReply): CallFacts 
   const isLocal = source === 'lease' || source === 'cache'
   // The part of a decision that a place counts is asked for there, also if a lease has the rest.
   if (isLocal && !degraded && place === undefined) return undefined
-  return problem ? { place, error: problem.error ?? problem } : { place }
+  return { place, error: problem && (problem.error ?? problem) }
 }

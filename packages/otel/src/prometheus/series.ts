@@ -91,6 +91,9 @@ export class SeriesCounter implements Recorder {
 /** Returns the key of a series. To write its name each time would take longer than to count. */
 function keyOf(metric: CountedMetric, labels: Labels): string {
   let key = FAMILIES[metric]
-  for (const label of METRICS[metric].labels) key += `\0${labels[label] ?? ''}`
+  for (const label of METRICS[metric].labels) {
+    const value = labels[label]
+    key += value === undefined ? '\0' : `\0${value}`
+  }
   return key
 }
