@@ -89,8 +89,8 @@ const RELEASE: Unsettled = {
       const telling = startTelling()
       const attempt = () => settle(data, runtime, () => 0, telling, true)
       return attempt().catch((error: unknown) => {
-        // Nobody else finds it in the list, so only this process can tell that it is released.
-        runInBackground(settleWithRetry(attempt), waitUntil)
+        // Nobody else finds it in the list, so only this process can tell listeners that it is released.
+        if (runtime.events.settled) runInBackground(settleWithRetry(attempt), waitUntil)
         throw error
       })
     })
