@@ -26,7 +26,7 @@ const MUTANTS: readonly [what: string, text: string, instead: string, where?: Pa
     ['a correction of a bucket is forgotten', 'math.max(0, used + more)', 'math.max(0, used)'],
     [
       'a settlement acts again',
-      "redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)",
+      "redis.call('SET', KEYS[1], left, 'XX', 'GET', 'PX', lasting)",
       "redis.call('GET', KEYS[1])",
     ],
     [
