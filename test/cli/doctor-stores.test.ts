@@ -33,6 +33,9 @@ function admin(url: string): Redis {
   return redis
 }
 
+/** A slot in each third of a cluster. */
+const SLOTS = [0, 8_000, 16_000]
+
 const IOREDIS = "import { Redis, Cluster } from 'ioredis'\nvoid Cluster"
 const OWN = '{ maxRetriesPerRequest: 0, retryStrategy: () => null }'
 
@@ -196,4 +199,27 @@ describe.each(WAYS)('over $name, sluice doctor', (way) => {
       exitCode: 0,
     })
   })
+})
+
+it('finds a node of a cluster that is dead', async () => {
+  const [way] = WAYS.filter(({ name }) => name.startsWith('a cluster'))
+  const own = await startRedisCluster({ masters: 3 })
+  try {
+    const dying = own.nodes[2]?.port
+    const masters = await Promise.all(SLOTS.map((slot) => own.masterOf(slot)))
+    const slot = SLOTS[masters.indexOf(dying ?? 0)] ?? 0
+    ;(await own.killMasterOf(slot)).failedOver.catch(() => {})
+    const app = project({
+      'limits.ts': limitsOver(way as Way).replace('timeoutMs: 30_000', 'timeoutMs: 2_000'),
+      '.env': `PORT=${own.nodes[0]?.port}\n`,
+    })
+    const { out, exitCode } = await app.sluice(['doctor', '--json'])
+    const { findings } = JSON.parse(out) as { findings: { code: string }[] }
+    expect({ codes: findings.map(({ code }) => code), exitCode }).toEqual({
+      codes: ['store_unreachable'],
+      exitCode: 1,
+    })
+  } finally {
+    await own.stop()
+  }
 })

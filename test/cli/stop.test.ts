@@ -44,11 +44,11 @@ const limitsOf = async (subject = ACME): Promise<unknown[]> => {
 }
 
 /** Fills the configuration with settings of other tenants. */
-async function configureTenants(count: number): Promise<void> {
+async function configureTenants(count: number, limit = 7): Promise<void> {
   const entries = Array.from({ length: count }, (_, index) => ({
     policy: 'rpm',
     subject: { tenant: `t${index}` },
-    settings: { limit: 7 },
+    settings: { limit },
   }))
   const key = `${prefix}:config:default`
   const settings = JSON.stringify(entries)
@@ -99,6 +99,12 @@ describe('sluice stop', () => {
     }
     expect(await limitsOf()).toContain('rpm 0')
     expect(await limitsOf({ ...ACME, tenant: 't5' })).toContain('rpm 7')
+  })
+
+  it('works beside 1,000 tenants that are stopped already', async () => {
+    await configureTenants(1_000, 0)
+    await say('stop', 'acme', '--yes')
+    expect(await limitsOf()).toContain('rpm 0')
   })
 
   it('stops a tenant of the gateway, whose limits are on models, keys and runs, too', async () => {

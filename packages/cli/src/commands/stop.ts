@@ -12,8 +12,8 @@ export const stop: Command = {
   summary: 'deny everything of one tenant, until sluice start',
   usage: `Usage: sluice stop TENANT [--until TIME] [--yes] [options]
 
-Sets each limit that counts by tenant alone to 0, in one step. It needs runtimeConfiguration, which allows the limit of at
-least one such policy. Calls that have begun go on, and are settled. Without --yes, it shows what would change.
+Sets each limit that counts by tenant alone, on all routes, to 0, in one step. It needs runtimeConfiguration, which allows
+the limit of at least one such policy. Calls that have begun go on, and are settled. Without --yes, it shows what would change.
 
   --until TIME          the end: after 24h or 3d, or at 2026-11-28T18:00Z (default: after a year)
 ${AUTHOR_USAGE}

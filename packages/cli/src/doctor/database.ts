@@ -1,7 +1,16 @@
 /* Asks the databases behind a limiter whether they write, and whether they delete keys when they are full. */
-import { definitionOf, StoreError, type Limiter, type LuaOperationKind } from '@sluice/core'
+import {
+  definitionOf,
+  StoreError,
+  type Limiter,
+  type LuaOperationKind,
+  type StoreErrorCode,
+} from '@sluice/core'
 import { runtimeOf, writeOperation } from '@sluice/core/internal/limiter'
 import type { Finding } from './finding.ts'
+
+/** Failures of a database that is down, or cannot be reached. */
+const DEAD: ReadonlySet<string> = new Set(['store_unreachable', 'store_timeout'])
 
 /** Remedies, by the reason for which Redis refuses a write. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -19,6 +28,8 @@ interface Answer {
   readonly refusal: string
   /** The eviction policy of a Redis: empty if its user may not ask for it. */
   readonly eviction?: string | undefined
+  /** The failure of a database that did not answer. */
+  readonly failure?: StoreErrorCode
   /** The place that refused, if the store has several. */
   readonly place?: string | undefined
 }
@@ -70,9 +81,13 @@ export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
   async function ask(tenant: string): Promise<Answer> {
     const key = keyOf(tenant)
     const startedAt = Date.now()
-    const answer = await store
-      .run({ kind: ASK, keys: [key], data: undefined, startedAt })
-      .catch(() => undefined)
+    let answer: Answer | undefined
+    try {
+      answer = await store.run({ kind: ASK, keys: [key], data: undefined, startedAt })
+    } catch (error) {
+      const { code } = error as StoreError
+      if (DEAD.has(code)) return { refusal: '', failure: code }
+    }
     if (answer?.refusal) return { ...answer, place: await placeOf(key) }
     if (answer) return answer
     const write = { ...now, writes: [{ key, set: { at: '1' }, ttlMs: 1 }] }
@@ -87,11 +102,33 @@ export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
     return { refusal: '' }
   }
 
+  /** Returns true if the store has several places. A dead one does not say so, but others do. */
+  async function hasPlaces(among: readonly string[]): Promise<boolean> {
+    for (const tenant of among) if (await placeOf(keyOf(tenant))) return true
+    return false
+  }
+
   const first = await ask('sluice-doctor')
-  const isRedis = first.eviction !== undefined
-  const hasSeveral = isRedis && (await placeOf(keyOf('sluice-doctor'))) !== undefined
+  const isRedis = (first.eviction ?? first.failure) !== undefined
+  const hasSeveral = isRedis && (await hasPlaces(TENANTS.slice(0, first.failure ? 8 : 1)))
   const answers = hasSeveral ? await Promise.all(TENANTS.map(ask)) : [first]
-  return { findings: [...refusals(answers), ...evictions(answers)], unknown: unknown(answers) }
+  return {
+    findings: [...failures(answers), ...refusals(answers), ...evictions(answers)],
+    unknown: unknown(answers),
+  }
+}
+
+/** Returns a finding if some databases do not answer: decisions have found it if none does. */
+function failures(answers: readonly Answer[]): Finding[] {
+  const failed = answers.filter(({ failure }) => failure !== undefined)
+  if (failed.length === 0) return []
+  return [
+    {
+      code: 'store_unreachable',
+      text: `a database does not answer (${failed[0]?.failure}), where ${failed.length} of ${answers.length} tenants are counted`,
+      remedy: 'start it again, or look whether this machine may reach each of them',
+    },
+  ]
 }
 
 /** Returns a finding for each reason for which a database refuses to write. */

@@ -7,12 +7,6 @@ const MAX_CHARACTERS = 500_000
 /** The share of a bound from which on operators are warned. */
 const ALMOST = 0.8
 
-/** The sizes of a part of the document, as shares of its bounds. */
-const sharesOf = (entries: readonly unknown[]): readonly [partitions: number, text: number] => {
-  const partitions = entries.filter((entry) => (entry as StoredEntry)?.subject).length
-  return [partitions / MAX_PARTITIONS, JSON.stringify(entries).length / MAX_CHARACTERS]
-}
-
 type StoredEntry = { readonly subject?: unknown; readonly settings?: unknown } | null | undefined
 
 /** Returns true if an entry stops a partition, and has no other settings. */
@@ -24,20 +18,27 @@ function isStop(entry: unknown): boolean {
   return subject !== undefined && all.every((part) => JSON.stringify(part) === '{"limit":0}')
 }
 
+const shareOfText = (entries: readonly unknown[]): number =>
+  JSON.stringify(entries).length / MAX_CHARACTERS
+
 /**
- * Returns how full the document is: 1 is its bound. Partitions that are stopped have as much room again, so that a tenant
- * can be stopped when all other room is taken.
+ * Returns how full the document is: 1 is its bound. Partitions that are stopped have as much text again, for thousands of
+ * them, so that a tenant can be stopped when all other room is taken.
  */
 function fullness(entries: readonly unknown[]): number {
-  const stopped = entries.filter(isStop)
   const others = entries.filter((entry) => !isStop(entry))
-  return Math.max(...sharesOf(others), ...sharesOf(stopped))
+  const partitions = others.filter((entry) => (entry as StoredEntry)?.subject).length
+  return Math.max(
+    partitions / MAX_PARTITIONS,
+    shareOfText(others),
+    shareOfText(entries.filter(isStop)),
+  )
 }
 
 /** Returns the text of a document. @throws ConfigError When it would be too large. */
 export function documentText(entries: readonly unknown[]): string {
   if (fullness(entries) <= 1) return JSON.stringify(entries)
-  const most = `${MAX_PARTITIONS} partitions and ${MAX_CHARACTERS} characters, and as much again for a limit of 0`
+  const most = `${MAX_PARTITIONS} partitions and ${MAX_CHARACTERS} characters, and as many characters for limits of 0`
   throw new ConfigError('configuration_full', 'configure', `must not set more than ${most}`)
 }
 
