@@ -70,7 +70,13 @@ it.each([
   const cwd = join(folder, `app with ${age}`)
   mkdirSync(cwd)
   writeFileSync(join(cwd, 'package.json'), '{"private":true}')
-  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
+  const flags = [
+    '--loglevel=error',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+  ]
   const { stderr } = await run('npm', ['install', ...flags, ...packed], { cwd }).catch(
     (error: { stderr: string }) => error,
   )
