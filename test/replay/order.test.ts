@@ -107,6 +107,16 @@ describe('a log longer than the calls held back', () => {
     })
   })
 
+  it('is read again by the command, with more of them, unless their number was given', async () => {
+    const reversed = Array.from({ length: 25_000 }, (_, index) => 25_000 - index)
+    const app = project({ 'limits.mjs': limitsOf(100_000), 'log.csv': textOf(reversed) })
+    await expect(readCalls(textOf(reversed))).rejects.toThrow('must be more than 10,000')
+    const { out, exitCode } = await app.sluice(['replay', 'log.csv', '--json'])
+    expect(exitCode).toBe(0)
+    const { log, leftOut } = JSON.parse(out) as { log: object; leftOut?: string }
+    expect({ log, leftOut }).toMatchObject({ log: { used: { calls: 25_000 } }, leftOut: undefined })
+  })
+
   it('keeps the order of the log where times are equal', async () => {
     const same = seconds.map((at) => Math.floor(at / 500))
     const { calls } = await readCalls(textOf(same), { reorderCalls: 300 })

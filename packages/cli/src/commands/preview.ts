@@ -6,7 +6,7 @@ import {
   type EntrySettings,
 } from '@sluice/core/configuration'
 import type { Prices } from '@sluice/ai'
-import type { Log, Mistake, PolicySet } from '@sluice/replay'
+import type { Log, LogOptions, Mistake, PolicySet } from '@sluice/replay'
 import { changeLines } from '../change-text.ts'
 import type { Command, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
@@ -15,7 +15,8 @@ import { storedNames } from '../doctor/policies.ts'
 import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
-import { itemsOf, LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
+import { inOrder } from '../replay/in-order.ts'
+import { itemsOf, LOG_OPTIONS, LOG_USAGE } from '../replay/log-options.ts'
 import { collectNewDenials } from '../replay/newly-denied.ts'
 import {
   previewComment,
@@ -92,12 +93,9 @@ ${LOG_USAGE}
     }
     try {
       const prices = exported['prices'] as Prices | undefined
-      const found = await decide(resolve(folder, log as string), values, {
-        limiter,
-        desired,
-        prices,
-        except,
-      })
+      const limits = { limiter, desired, prices, except }
+      const path = resolve(folder, log as string)
+      const found = await inOrder(values, (options) => decide(path, values, limits, options))
       const result: Preview = { ...found, changes: lines }
       const text = values['comment'] === true ? previewComment : previewText
       return { text: text(result, top), json: { ...result, changes } }
@@ -144,6 +142,7 @@ async function decide(
   path: string,
   values: Values,
   { limiter, desired, prices, except }: Limits,
+  logOptions: LogOptions,
 ): Promise<Omit<Preview, 'changes'>> {
   const { boundDenials, compare, findMistakes, leftOutText, openLog, policySet, readingNotes } =
     await import('@sluice/replay')
@@ -152,7 +151,7 @@ async function decide(
     policySet(NOW, { limiter, prices, configuration: stored.filter(isLasting).map(lastingOf) }),
     policySet('file', { limiter, prices, configuration: desired }),
   ] as const
-  const log = await openLog(path, logOptionsOf(values))
+  const log = await openLog(path, logOptions)
   const denials = collectNewDenials(NOW)
   const progress = createProgress(process.stderr, 'preview')
   const mistakes = findMistakes(sets[1], prices)

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Denial } from '@sluice/replay'
+import type { Denial, LogOptions } from '@sluice/replay'
 import type { Command, Result, Values } from '../command.ts'
 import { textOf } from '../command.ts'
 import { loadEnvFiles } from '../env-files.ts'
@@ -7,7 +7,8 @@ import { CommandError } from '../errors.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
 import { findLimits } from '../replay/find-limits.ts'
 import { loadPolicies } from '../replay/load-policies.ts'
-import { itemsOf, LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
+import { inOrder } from '../replay/in-order.ts'
+import { itemsOf, LOG_OPTIONS, LOG_USAGE } from '../replay/log-options.ts'
 import { openOutput } from '../replay/output-file.ts'
 import { createProgress } from '../replay/progress.ts'
 
@@ -50,18 +51,22 @@ Output
     }
     await assertInstalled()
     try {
-      return await run(log, values, folder)
+      return await inOrder(values, (options) => run(log, values, folder, options))
     } catch (error) {
       throw asLogError(error)
     }
   },
 }
 
-async function run(path: string, values: Values, folder: string): Promise<Result> {
+async function run(
+  path: string,
+  values: Values,
+  folder: string,
+  logOptions: LogOptions,
+): Promise<Result> {
   const { leftOutText, openLog, renderText, replay: replayLog } = await import('@sluice/replay')
   const [against, exceptText] = [textOf(values, 'against'), textOf(values, 'except')]
   const except = exceptText === undefined ? undefined : itemsOf('except', exceptText)
-  const logOptions = logOptionsOf(values)
   loadEnvFiles(folder, textOf(values, 'env'))
   const set = await loadPolicies(folder, textOf(values, 'limits'), '--limits')
   const sets = [set]

@@ -32,7 +32,8 @@ export const LOG_USAGE = `  --format NAME         csv, jsonl, json, otlp, access
   --plan NAME           the plan of calls without one (default: your default plan)
   --model NAME          the model of calls without one, for their price
   --ignore-status A,B   leave out calls with these statuses
-  --reorder-calls N     the calls to hold back, to put them in order: any order for twice as many (default: 250000)
+  --reorder-calls N     the calls to hold back, to put them in order: any order for twice as many
+                        (default: 10000; 250000 for a log that is not sorted)
   --usage-period TIME   the time that each row of a usage export covers (default: 1h)
 `
 

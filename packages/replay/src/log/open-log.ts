@@ -54,7 +54,7 @@ export interface LogOptions {
   readonly ignoreStatus?: readonly number[] | undefined
   /**
    * The calls to hold back, to put them in order: a log of up to twice as many may have any order. Takes some 500 bytes
-   * of memory for each. @default 250_000
+   * of memory for each. @default 10_000
    */
   readonly reorderCalls?: number | undefined
   /** The time that each row of a usage export covers. @default '1h' */
@@ -88,7 +88,7 @@ export interface Log {
  */
 export async function openLog(path: string, options: LogOptions = {}): Promise<Log> {
   const { columns = {}, delimiter = ',', tenants, seed = 1, ignoreStatus = [] } = options
-  const most = assertPositiveInteger('reorderCalls', options.reorderCalls ?? 250_000, 10_000_000)
+  const most = assertPositiveInteger('reorderCalls', options.reorderCalls ?? 10_000, 10_000_000)
   const periodMs = durationMs('usagePeriod', options.usagePeriod ?? '1h')
   if (tenants !== undefined) assertPositiveInteger('tenants', tenants)
   assertPositiveInteger('seed', seed, 2_147_483_646)
