@@ -17,6 +17,7 @@ import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { denialIdCases } from './denial-ids.ts'
 import { hangUpCases } from './hang-ups.ts'
 import { http2Cases } from './http2.ts'
+import { vanishedCases } from './vanished.ts'
 import { createApp, holdTimers, storeDown, type App, type Serve, type Served } from './support.ts'
 
 /** Ways to write `/api/ai/chat` that a framework routes to one handler. */
@@ -60,6 +61,7 @@ export function adapterCases(
 
   hangUpCases(serve, { serveHttp2 })
   if (serveHttp2) http2Cases(serveHttp2)
+  vanishedCases(serve, serveHttp2)
   if (hasOnDenied) denialIdCases(serve)
 
   describe('limits', () => {

@@ -24,13 +24,19 @@ export interface Connection {
   readonly closed: () => Promise<unknown>
 }
 
+/** A connection of HTTP/1.1. */
+export interface Http1Connection extends Connection {
+  /** Returns the bytes received so far, as text. */
+  readonly received: () => string
+}
+
 /** Makes connections to the server at a URL. */
-export type Transport = (url: string) => {
-  readonly open: () => Promise<Connection>
+export type Transport<Opened = Connection> = (url: string) => {
+  readonly open: () => Promise<Opened>
   readonly close: () => void
 }
 
-export const http1: Transport = (url) => {
+export const http1: Transport<Http1Connection> = (url) => {
   const { hostname, port, host } = new URL(url)
   /** Sockets of the server, by the port of their client. */
   const accepted = new Map<number | undefined, Socket>()
@@ -45,7 +51,10 @@ export const http1: Transport = (url) => {
       const socket = connectTcp(Number(port), hostname)
       await once(socket, 'connect')
       // Some servers reset a connection themselves.
-      socket.on('error', () => {}).resume()
+      let received = ''
+      socket
+        .on('error', () => {})
+        .on('data', (bytes: Buffer) => (received += bytes.toString('latin1')))
       const remote = await vi.waitUntil(() => accepted.get(socket.localPort), { interval: 1 })
       accepted.delete(socket.localPort)
       const closing = new Promise((resolve) => remote.once('close', resolve))
@@ -56,6 +65,7 @@ export const http1: Transport = (url) => {
         reset: () => void socket.resetAndDestroy(),
         end: () => void socket.end(),
         answered: () => once(socket, 'data'),
+        received: () => received,
         closed: () => closing,
       }
     },

@@ -43,12 +43,14 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
 }
 
 /** The adapter by itself: Express does not speak HTTP/2. */
-const serveHttp2: Serve = async ({ limiter, options, chat, stream }) => {
+const serveHttp2: Serve = async ({ limiter, options, chat, settle, stream }) => {
   const limit = rateLimit(limiter, options)
   return listen(
     createHttp2Server((req, res) => {
       limit(req as never, res as never, () => {
         if (req.url.endsWith('chat')) res.end(chat())
+        else if (req.url.endsWith('settle'))
+          void settle(reservationOf(req as never)).then((text) => res.end(text))
         else Readable.fromWeb(stream() as never).pipe(res)
       })
     }),

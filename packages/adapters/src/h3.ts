@@ -1,6 +1,6 @@
 import { createGuard, respond, type LimiterSource } from '@sluice/core/http'
 import { toResponse, type H3Event, type Middleware } from 'h3'
-import { destroyWhenReset } from './internal/reset-stream.ts'
+import { closeWithClient } from './internal/close-with-client.ts'
 import { splitRoutes, type RoutesLimitOptions } from './internal/routes-option.ts'
 
 /** The values that functions of the options get beside the request. */
@@ -32,10 +32,10 @@ export function rateLimit(
   return async (event, next) => {
     const { req, res, context, app } = event
     const route = findRoute(req, context.matchedRoute?.route ?? UNMATCHED)
+    if (route) closeWithClient(event.runtime?.node?.req, event.runtime?.node?.res)
     const outcome = route ? await guard(route, req, event) : undefined
     if (outcome?.kind === 'refuse') return outcome.response
     if (outcome?.kind !== 'allow') return next()
-    destroyWhenReset(event.runtime?.node?.req)
     // The app calls its own `onResponse` later, with what this returns.
     const { onResponse: _, ...config } = app?.config ?? {}
     try {

@@ -1,7 +1,11 @@
 import { createGuard, respond, type LimiterSource } from '@sluice/core/http'
 import type { Context, Env, ExecutionContext, MiddlewareHandler } from 'hono'
 import { matchedRoutes, routePath } from 'hono/route'
-import { destroyWhenReset, type MaybeNodeRequest } from './internal/reset-stream.ts'
+import {
+  closeWithClient,
+  type MaybeNodeRequest,
+  type MaybeWaitingResponse,
+} from './internal/close-with-client.ts'
 import { splitRoute, type RouteLimitOptions } from './internal/route-option.ts'
 
 /** The values that functions of the options get beside the request. */
@@ -34,10 +38,11 @@ export function rateLimit<E extends Env = Env>(
   return async (context, next) => {
     const id = route ?? handlerPath(context)
     const executionContext = executionContextOf(context)
+    const { incoming, outgoing } = nodeBindingsOf(context)
+    closeWithClient(incoming, outgoing)
     const outcome = await guard({ id, cost: undefined }, context.req.raw, context, executionContext)
     if (outcome.kind === 'refuse') return outcome.response
     if (outcome.kind === 'pass') return next()
-    destroyWhenReset(nodeRequestOf(context))
     const response = await respond(outcome, async () => {
       await next()
       return context.res
@@ -62,7 +67,7 @@ function handlerPath(context: Context): string {
 function executionContextFinder(): (context: Context) => ExecutionContext | undefined {
   let isMissingInNode = false
   return (context) => {
-    const isInNode = nodeRequestOf(context) !== undefined
+    const isInNode = nodeBindingsOf(context).incoming !== undefined
     if (isInNode && isMissingInNode) return undefined
     try {
       return context.executionCtx
@@ -73,7 +78,12 @@ function executionContextFinder(): (context: Context) => ExecutionContext | unde
   }
 }
 
-/** Returns the request of Node.js: its servers pass one to every request, and no other platform does. */
-function nodeRequestOf({ env }: Context): MaybeNodeRequest {
-  return (env as { readonly incoming?: MaybeNodeRequest } | undefined)?.incoming
+/** What servers of Node.js pass to every request, and no other platform does. */
+interface NodeBindings {
+  readonly incoming?: MaybeNodeRequest
+  readonly outgoing?: MaybeWaitingResponse
+}
+
+function nodeBindingsOf({ env }: Context): NodeBindings {
+  return (env as NodeBindings | undefined) ?? {}
 }

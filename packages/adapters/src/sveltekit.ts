@@ -7,7 +7,7 @@ import {
 } from '@sluice/core/http'
 import { assertOptions } from '@sluice/core/internal'
 import type { RequestEvent } from '@sveltejs/kit'
-import { destroyWhenReset, type MaybeNodeRequest } from './internal/reset-stream.ts'
+import { closeWithClient, type MaybeNodeRequest } from './internal/close-with-client.ts'
 
 /** The values that functions of the options get beside the request. */
 export type SvelteKitContext = [event: RequestEvent, platformContext: object | undefined]
@@ -46,7 +46,8 @@ export function rateLimit(
     if (route === undefined) return resolve(event)
     const outcome = await guard(route, event.request, event, platformContextOf(event))
     if (outcome.kind === 'refuse') return outcome.response
-    destroyWhenReset(nodeRequestOf(event))
+    // SvelteKit passes on no response of Node.js.
+    closeWithClient(nodeRequestOf(event), undefined)
     const run = async () => resolve(event)
     return outcome.kind === 'pass' ? run() : respond(outcome, run)
   }

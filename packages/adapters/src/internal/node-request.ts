@@ -3,7 +3,7 @@ import type { AllowedDecision } from '@sluice/core'
 import { decisionOf, reservationOf, type RequestReservation } from '@sluice/core/http'
 import { headersOf } from './fetch-headers.ts'
 import { isOver } from './node-response.ts'
-import { destroyWhenReset } from './reset-stream.ts'
+import { closeWithClient } from './close-with-client.ts'
 
 /** A request of Node.js, as frameworks pass it on: some rewrite `url`, and keep what the client sent. */
 export type NodeRequest = IncomingMessage & { readonly originalUrl?: string }
@@ -22,7 +22,7 @@ export function requestOf(incoming: NodeRequest, response: ServerResponse): Requ
   if (known !== undefined) return known
   const request = createRequest(incoming, abortSignalOf(response))
   requests.set(incoming, request)
-  destroyWhenReset(incoming)
+  closeWithClient(incoming, response)
   return request
 }
 

@@ -10,8 +10,9 @@ export function endWithResponse(call: CallInFlight | undefined, response: Server
 
 /** Returns true if the response is complete or its client is gone: `close` may not be emitted again. */
 export function isOver(response: ServerResponse): boolean {
-  // A response of HTTP/2 has no `destroyed`, and is finished when its client is gone.
-  return response.destroyed || response.writableFinished
+  // One of HTTP/2 has no `destroyed`, but a stream that has.
+  const { stream = response } = response as { readonly stream?: { readonly destroyed: boolean } }
+  return stream.destroyed || response.writableFinished
 }
 
 /** Headers that earlier middleware may have set, too, for reasons of its own. */

@@ -46,6 +46,12 @@ export function createCallInFlight(
       try {
         const response = await handle()
         const { body, status } = response
+        // Some servers read no body for a client that was gone before, and do not cancel it.
+        if (body !== null && request.signal?.aborted) {
+          void body.cancel().catch(() => undefined)
+          await endOfResponse()
+          return new Response(null, { status: 499 })
+        }
         // Nobody reads a body of these. A 101 carries a WebSocket, which a copy would lose.
         if (body !== null && status !== 101 && request.method !== 'HEAD') {
           return copyResponse(response, watchStream(body, { end: endOfResponse }))

@@ -32,6 +32,18 @@ describe('a call in flight', () => {
     expect(await left()).toEqual([1, 900])
   })
 
+  it('ends, and cancels the body, if the client is gone when its handler answers', async () => {
+    const cancel = vi.fn<() => void>()
+    const client = new AbortController()
+    const { ask, left } = oneAtATime(() => {
+      client.abort()
+      return new Response(new ReadableStream({ cancel }))
+    })
+    expect(await ask({}, { signal: client.signal })).toMatchObject({ status: 499, body: null })
+    expect(cancel).toHaveBeenCalledOnce()
+    expect(await left()).toEqual([1, 900])
+  })
+
   it('ends when the body breaks off, with the same error', async () => {
     const error = new Error('broken')
     const pull = () => Promise.reject(error)
