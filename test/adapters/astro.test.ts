@@ -66,4 +66,8 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
   return { url: `http://127.0.0.1:${server.address.port}`, close: async () => {} }
 }
 
-adapterCases(serve, { spellings: ['/api/ai/%63hat', '/%61pi/ai/chat', '/api/ai/chat/'] })
+adapterCases(serve, {
+  spellings: ['/api/ai/%63hat', '/%61pi/ai/chat', '/api/ai/chat/'],
+  waitsForReaders: false,
+  listensPerRequest: true,
+})

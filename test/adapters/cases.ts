@@ -32,6 +32,10 @@ export interface CaseOptions {
   readonly headAnswers?: readonly (readonly [status: number, remaining: string | null])[]
   /** False for an adapter without the option `onDenied`. @default true */
   readonly hasOnDenied?: boolean
+  /** False for a framework that reads a stream as fast as it comes, and so an endless one for ever. @default true */
+  readonly waitsForReaders?: boolean
+  /** True for a framework that listens to a connection once for each request, of which Node.js warns. @default false */
+  readonly listensPerRequest?: boolean
 }
 
 const HEAD_ANSWERS = [
@@ -43,7 +47,14 @@ const HEAD_ANSWERS = [
 /** The cases that every adapter is held to, on the framework's real server. */
 export function adapterCases(
   serve: Serve,
-  { spellings, serveHttp2, headAnswers = HEAD_ANSWERS, hasOnDenied = true }: CaseOptions,
+  {
+    spellings,
+    serveHttp2,
+    headAnswers = HEAD_ANSWERS,
+    hasOnDenied = true,
+    waitsForReaders = true,
+    listensPerRequest = false,
+  }: CaseOptions,
 ): void {
   const running: Served[] = []
   afterEach(async () => {
@@ -61,7 +72,7 @@ export function adapterCases(
 
   hangUpCases(serve, { serveHttp2 })
   if (serveHttp2) http2Cases(serveHttp2)
-  vanishedCases(serve, serveHttp2)
+  vanishedCases(serve, serveHttp2, { waitsForReaders, listensPerRequest })
   if (hasOnDenied) denialIdCases(serve)
 
   describe('limits', () => {

@@ -57,4 +57,4 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
   return listen(createServer(toNodeListener(app)))
 }
 
-adapterCases(serve, { spellings: ['/api/ai/chat/'] })
+adapterCases(serve, { spellings: ['/api/ai/chat/'], waitsForReaders: false })
