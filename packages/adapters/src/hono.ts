@@ -78,7 +78,7 @@ function executionContextFinder(): (context: Context) => ExecutionContext | unde
   }
 }
 
-/** What servers of Node.js pass to every request, and no other platform does. */
+/** Bindings that servers of Node.js pass to every request. No other platform has them. */
 interface NodeBindings {
   readonly incoming?: MaybeNodeRequest
   readonly outgoing?: MaybeWaitingResponse

@@ -1,7 +1,7 @@
 /* Recorded usage, summed up by tenant. */
 import type { UsageRow } from '@sluice/usage/report'
 
-/** What one tenant has used. */
+/** The use of one tenant. */
 export interface Sums {
   /** Allowed requests. */
   requests: number

@@ -9,7 +9,10 @@ export const asTool = <Result>(run: () => Promise<Result>): Promise<Result> =>
 
 const isTool = (): boolean => toolRuns.getStore() === true
 
-/** Returns that there is no such thing. A text that may be a key or a password is not repeated: logs keep what is printed. */
+/**
+ * Returns the refusal of a name that does not exist. It repeats the name only if that cannot be a key or a password,
+ * because logs keep the text.
+ */
 export const noSuch = (kind: string, name: string): string =>
   /^[a-z][a-z-]{0,15}$/.test(name) ? `there is no ${kind} "${name}"` : `there is no such ${kind}`
 

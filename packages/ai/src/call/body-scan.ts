@@ -47,8 +47,7 @@ export function bodyScan(): (chunk: Uint8Array) => void {
   }
 }
 
-const tooComplex = (): Error => {
-  return invalidBody(
+const tooComplex = (): Error =>
+  invalidBody(
     `must hold at most ${MAX_VALUES} values, ${MAX_STRINGS} strings and ${MAX_DEPTH} levels`,
   )
-}

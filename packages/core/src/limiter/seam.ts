@@ -102,7 +102,7 @@ function emitCrossed(emit: Emit, thresholds: readonly number[]): (event: never) 
   return ({ policy, subject, entry, at }: Parameters<Emitters['threshold'] & object>[0]) => {
     for (const threshold of crossedThresholds(entry.burst, policy, thresholds)) {
       const key = `${threshold} ${partitionKey(entry)}`
-      // What a reservation gives back may be charged again, past the same threshold.
+      // Units that a reservation has returned may be charged again, past the same threshold.
       if (at < (crossedUntil.get(key) ?? 0)) continue
       crossedUntil.set(key, at + windowLeftMs(policy, entry))
       const [first = ''] = crossedUntil.keys()

@@ -1,5 +1,3 @@
-import type { Per } from '../subject.ts'
-import type { AlgorithmConfig, PolicyOf, PolicyOptions } from './policy.ts'
 import { ConfigError } from '../errors.ts'
 import { policyOfRule } from './define-policy.ts'
 
@@ -18,22 +16,11 @@ const ID = /^[\w-]+(?:\.[\w-]+)+$/
  * const gcra = (options: GcraOptions) =>
  *   definePolicy('gcra', options, ['window'], () => ({ algorithm, params: [60_000], windowMs: 60_000 }))
  */
-export function definePolicy<
-  State,
-  Partition extends Per,
-  Unit extends string | undefined,
-  Name extends string,
->(
-  factory: string,
-  options: PolicyOptions<Partition, Unit, Name>,
-  ownOptions: readonly string[],
-  configure: () => AlgorithmConfig<State>,
-): PolicyOf<Partition, Unit, Name> {
-  return policyOfRule(factory, options, ownOptions, () => {
+export const definePolicy: typeof policyOfRule = (factory, options, ownOptions, configure) =>
+  policyOfRule(factory, options, ownOptions, () => {
     const config = configure()
     const { id } = config.algorithm
     if (ID.test(id)) return config
     const message = 'must have a dot, such as "myapp.gcra": ids without one are those of Sluice'
     throw new ConfigError('invalid_option', `${factory}.algorithm.id`, message, id)
   })
-}

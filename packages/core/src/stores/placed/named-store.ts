@@ -40,7 +40,7 @@ export function named(name: string, store: Store): Store {
     async run(operation) {
       const { kind, keys, startedAt } = operation
       try {
-        // What is written where a record was would be lost.
+        // A write to the place of a record that has moved would be lost.
         if (!isWrite(kind) || !(await isMoved(keys, startedAt))) return await store.run(operation)
       } catch (error) {
         await fail(error, keys, startedAt)
