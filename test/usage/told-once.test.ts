@@ -213,6 +213,25 @@ describe('a release of a reservation whose holder died', () => {
   })
 })
 
+it.each([[[]], [['reply']]] as Loss[][][])(
+  'a release of a charge that nobody heard of is not told, and the settlement after it is: %j lost',
+  async (losses) => {
+    const { clock, losing, limiter, heard } = await setUp('allow')
+    losing.lose(['reply'])
+    const call = await mustReserve(limiter, { settleWithin: '1m', unsettled: release() })
+    clock.advance(60_001)
+    losing.lose(losses)
+    await finish(sweepUnsettled(limiter, ACME))
+    expect(minusFirst(await ledgerOf(limiter, 'acme'))).toEqual(NONE)
+    expect((await heard()).rows).toEqual(heardBy(NONE).rows)
+    await call.settle(USED)
+    expect(minusFirst(await ledgerOf(limiter, 'acme'))).toEqual(USED)
+    const { rows, metrics } = await heard()
+    const expected = heardBy(USED)
+    expect({ rows, metrics }).toEqual({ rows: expected.rows, metrics: expected.metrics })
+  },
+)
+
 describe('a check, which nobody can settle,', () => {
   it.each(['deny', 'allow', 'local'] as const)(
     'is off by what it costs at most if its reply is lost, with %s',

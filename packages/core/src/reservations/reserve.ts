@@ -13,14 +13,19 @@ import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { keepingMark, type Unsettled } from './mark.ts'
-import { assertReservationId, type Charge, type ReservationData } from './reservation-data.ts'
+import {
+  assertReservationId,
+  markKey,
+  type Charge,
+  type ReservationData,
+} from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
 import { explainDenial } from '../limiter/held.ts'
 import { limitedToShare } from './max-share.ts'
 import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
 import { settlementOf } from './settlements.ts'
-import { startTelling } from './telling.ts'
+import { startTelling, unansweredOf } from './telling.ts'
 
 /** Options of one reservation. */
 export interface ReserveOptions<Unit extends string = string> extends CheckOptions<Unit> {
@@ -121,6 +126,10 @@ export async function reserve<
     return decision
   }
   const data = dataOf(outcome)
+  // A sweep of this process must not tell of the release of a charge that nobody has heard of.
+  if (unsettled && data.madeIn === 'nowhere') {
+    unansweredOf(runtime).set(markKey(data.id), startTelling(true))
+  }
   runtime.events.reserved?.({ data, subject, decision, entries: outcome.entries })
   const reserved = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
   return { ...decision, ...reserved }
