@@ -96,6 +96,9 @@ async function cpuOf(send: () => Promise<Response>): Promise<number> {
   return (user + system) / 1_000
 }
 
+/** The least growth that is told: what garbage is left of a smaller one is chance. */
+const NOISE_BYTES = 65_536
+
 /** Returns the most bytes that are in use while an answer passes, after collecting garbage at some twenty places. */
 async function memoryOf(send: () => Promise<Response>): Promise<number> {
   const before = bytesInUse()
@@ -109,7 +112,7 @@ async function memoryOf(send: () => Promise<Response>): Promise<number> {
     most = Math.max(most, bytesInUse() - before)
     next = bytes + LENGTH / 20
   }
-  return Math.max(most, 1)
+  return Math.max(most, NOISE_BYTES)
 }
 
 function bytesInUse(): number {
