@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { createLimiter } from '@sluice/core'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { slotOf, startRedisCluster, type RedisCluster } from '../support/redis-cluster.ts'
 import { freshPrefix } from '../support/stores.ts'
@@ -6,7 +7,7 @@ import { tcpProxy } from '../support/tcp-proxy.ts'
 import { findingsOf, outOfTime } from './findings.ts'
 import { openPlaces } from './places.ts'
 import { runSwarm } from './swarm.ts'
-import { SMALL_LIMITS, type Traffic } from './traffic.ts'
+import { limitsForSwarm, planAt, SMALL_LIMITS, type Traffic } from './traffic.ts'
 
 /** `npm run test:leases` makes a million. */
 const DECISIONS = Number(process.env['LEASE_DECISIONS'] ?? 10_000)
@@ -163,7 +164,7 @@ it(
   },
 )
 
-/** Limits that are not used up when a master is lost. */
+/** Limits that a quiet machine uses up for a part of each window, and a busy one not at all. */
 const WIDE: Traffic = {
   ...TRAFFIC,
   limits: {
@@ -187,9 +188,17 @@ it(
     const store = await openPlaces({ prefix, clusterPorts })
     const ending = new AbortController()
     const kills: number[] = []
+    const limiter = createLimiter({ store, ...limitsForSwarm(WIDE), onStoreError: 'deny' })
+    // A master that allows nothing at the time has nothing to lose.
+    const isAllowing = async (): Promise<boolean> => {
+      const subject = { tenant: 't0', route: 'fast', plan: planAt(Date.now(), WIDE) }
+      return (await limiter.peek(subject, { cost: 500 })).allowed
+    }
+    const { signal } = ending
     const killing = (async () => {
       for (const value of ['tenant=t0', 'home']) {
-        await setTimeout(3_000, undefined, { signal: ending.signal })
+        await setTimeout(3_000, undefined, { signal })
+        while (!(await isAllowing())) await setTimeout(20, undefined, { signal })
         kills.push(Date.now())
         const { failedOver } = await replicated.killMasterOf(slotOf(`${prefix}:{${value}}`))
         await failedOver
@@ -197,7 +206,7 @@ it(
     })()
     try {
       const swarm = { processes: 3, kills: 0, resets: 0, traffic: WIDE, mayFail: true }
-      const until = Date.now() + 15_000
+      const until = Date.now() + 20_000
       const decisions = DECISIONS
       const log = await runSwarm({ ...swarm, decisions, until, prefix, clusterPorts, store })
       await killing
