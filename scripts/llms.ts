@@ -9,6 +9,8 @@ const read = (page: string): string => readFileSync(new URL(page, root), 'utf8')
 /** An entry of the index: a line of a list, or a row of the table of frameworks. */
 const LINE = /^- (?<entry>\[[^\]]+\]\([^)]+\): .+)$/
 const ROW = /^\| (?<link>\[[^\]]+\]\([^)]+\)) *\| (?<file>\S+) *\| \d+ *\| (?<how>.+?) *\|$/
+/** What the other sections say, in another order. */
+const AGAIN = /^(?:Packages|Features)\n/
 /** An agent may leave this section out: llmstxt.org gives such a section the name "Optional". */
 const OPTIONAL = 'Why'
 
@@ -19,6 +21,7 @@ export function makeLlms(): string {
     .trim()
     .split(/\n+## /)
     .slice(1)
+    .filter((section) => !AGAIN.test(section))
     .map(makeSection)
   return ['# Sluice', `> ${summary}`, title, facts, ...sections].join('\n\n') + '\n'
 }

@@ -58,16 +58,3 @@ it.each([
   const result = await statusesOf(worker, wrangler, { authorization: `Bearer ${token}` })
   expect(result).toEqual({ allowed: 20, statuses: new Set([200, 429]) })
 })
-
-it('three lines of the Worker in the README are different, and it needs no Redis', async () => {
-  const section = read('README.md').split('### Cloudflare Workers')[1] ?? ''
-  const [withRedis = '', without = ''] = blocksIn(section, 'ts')
-  const [imports = '', exports = '', limiterFor = ''] = without.split('\n\n')
-  const policies = /policies: (\[.*\])/.exec(withRedis)?.[1] ?? ''
-  const code = withRedis
-    .replace(/import \{ upstash \}.*\n/, `${imports}\n${exports}\n`)
-    .replace(/const limiterFor[^]*?\n\n/, `const policies = ${policies}\n${limiterFor}\n\n`)
-  expect(code).not.toMatch(/upstash\(/)
-  const result = await statusesOf(code, declared, { 'x-tenant': 'acme' })
-  expect(result).toEqual({ allowed: 25, statuses: new Set([200]) })
-})

@@ -10,6 +10,7 @@ import { SignJWT } from 'jose'
 import { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { lockedVersion } from './locked-version.ts'
+import { filesOf, startPage } from '../docs/start-pages.ts'
 import { nextBuild, start } from '../next/support/build.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -38,53 +39,50 @@ afterAll(async () => {
 })
 
 // Installs and builds as a user does, which takes as long as the machine and the network need.
-it('a new Next.js app limits a route with the README’s lines', { timeout: 300_000 }, async () => {
-  const cwd = `${folder}/next-app`
-  const dependencies = ['next', 'react', 'react-dom', 'jose']
-  const types = ['typescript', '@types/node', '@types/react', '@types/react-dom']
-  await install(cwd, ['core', 'next'], [...dependencies, ...types])
-  const blocks = readmeBlocks()
-  for (const name of ['limits.ts', 'proxy.ts', 'auth.ts']) {
-    writeFileSync(`${cwd}/${name}`, blockOf(blocks, name))
-  }
-  mkdirSync(`${cwd}/app/api/ai/evaluate`, { recursive: true })
-  const handler = 'export const POST = (): Response => Response.json({ answer: 42 })\n'
-  writeFileSync(`${cwd}/app/api/ai/evaluate/route.ts`, handler)
+it(
+  'a new Next.js app limits a route with the lines of its page',
+  { timeout: 300_000 },
+  async () => {
+    const cwd = `${folder}/next-app`
+    const dependencies = ['next', 'react', 'react-dom', 'jose']
+    const types = ['typescript', '@types/node', '@types/react', '@types/react-dom']
+    await install(cwd, ['core', 'next'], [...dependencies, ...types])
+    writePage(cwd, 'nextjs')
 
-  const bin = `${cwd}/node_modules/next/dist/bin/next`
-  await nextBuild(cwd, bin)
-  const app = await start({ folder: cwd }, { ...storeEnv(), JWT_SECRET }, bin)
-  try {
-    const authorization = `Bearer ${await jwt()}`
-    const statuses = await statusesOf(25, () =>
-      fetch(`${app.url}/api/ai/evaluate`, { method: 'POST', headers: { authorization } }),
-    )
-    expect(statuses).toEqual({ 200: 20, 429: 5 })
-    expect((await fetch(`${app.url}/api/ai/evaluate`, { method: 'POST' })).status).toBe(401)
-  } finally {
-    await app.stop()
-  }
-})
+    const bin = `${cwd}/node_modules/next/dist/bin/next`
+    await nextBuild(cwd, bin)
+    const app = await start({ folder: cwd }, { ...storeEnv(), JWT_SECRET }, bin)
+    try {
+      const authorization = `Bearer ${await jwt()}`
+      const statuses = await statusesOf(25, () =>
+        fetch(`${app.url}/api/ai/chat`, { method: 'POST', headers: { authorization } }),
+      )
+      expect(statuses).toEqual({ 200: 20, 429: 5 })
+      expect((await fetch(`${app.url}/api/ai/chat`, { method: 'POST' })).status).toBe(401)
+    } finally {
+      await app.stop()
+    }
+  },
+)
 
-it('a new Worker limits a route with the README’s lines', async () => {
+it('a new Worker limits a route with the lines of its page', async () => {
   const cwd = `${folder}/worker`
-  await install(cwd, ['core', 'cloudflare'], ['@cloudflare/workers-types'])
-  writeFileSync(`${cwd}/worker.ts`, blockOf(readmeBlocks(), 'worker.ts'))
-  const config = { name: 'consumer', main: 'worker.ts', compatibility_date: '2026-10-01' }
-  writeFileSync(`${cwd}/wrangler.json`, JSON.stringify({ ...config, send_metrics: false }))
+  await install(cwd, ['core', 'cloudflare'], [])
+  writePage(cwd, 'cloudflare')
   const wrangler = join(dirname(require.resolve('wrangler/package.json')), 'bin/wrangler.js')
   await run(process.execPath, [wrangler, 'deploy', '--dry-run', '--outdir', 'dist'], { cwd })
 
   const contents = readFileSync(`${cwd}/dist/worker.js`, 'utf8')
-  const env = Object.entries(storeEnv()).map(([name, value]) => [name, { type: 'text', value }])
+  const bindings = Object.entries({ ...storeEnv(), JWT_SECRET })
+  const env = bindings.map(([name, value]) => [name, { type: 'text', value }])
   const miniflare = new Miniflare({
     host: '127.0.0.1',
     port: 0,
     workers: [
       {
         config: {
-          name: config.name,
-          compatibilityDate: config.compatibility_date,
+          name: 'limited',
+          compatibilityDate: '2026-05-01',
           manifest: { mainModule: 'index.js', modules: { 'index.js': { type: 'esm', contents } } },
           env: Object.fromEntries(env) as Record<string, { type: 'text'; value: string }>,
         },
@@ -93,8 +91,8 @@ it('a new Worker limits a route with the README’s lines', async () => {
   })
   try {
     const url = new URL('/api/ai/chat', await miniflare.ready)
-    const headers = { 'x-tenant': `consumer-${Date.now()}` }
-    expect(await statusesOf(65, () => fetch(url, { headers }))).toEqual({ 200: 60, 429: 5 })
+    const headers = { authorization: `Bearer ${await jwt()}` }
+    expect(await statusesOf(25, () => fetch(url, { headers }))).toEqual({ 200: 20, 429: 5 })
     expect((await fetch(url)).status).toBe(401)
   } finally {
     await miniflare.dispose()
@@ -118,17 +116,12 @@ async function install(cwd: string, ours: readonly string[], others: readonly st
   await run('npm', ['install', ...flags, ...packed, ...pinned], { cwd })
 }
 
-/** The code blocks of the README that begin with a file's name. */
-function readmeBlocks(): Map<string, string> {
-  const readme = readFileSync(`${root}/README.md`, 'utf8')
-  const blocks = readme.matchAll(/```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)```/g)
-  return new Map(Array.from(blocks, ([, name = '', code = '']) => [name, code]))
-}
-
-function blockOf(blocks: ReadonlyMap<string, string>, name: string): string {
-  const code = blocks.get(name)
-  if (code === undefined) throw new Error(`The README has no block of ${name}`)
-  return code
+/** Writes the files of a page to start with, and those that it shares with others. */
+function writePage(cwd: string, name: string): void {
+  for (const [file, code] of filesOf(startPage(name))) {
+    mkdirSync(dirname(join(cwd, file)), { recursive: true })
+    writeFileSync(join(cwd, file), code)
+  }
 }
 
 /** `sluice local`, as installed, in front of the tests' Redis. */
