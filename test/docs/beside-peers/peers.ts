@@ -62,7 +62,7 @@ export const askExpress =
       }
       void handler(request as never, response as never, (error?: unknown) => {
         if (error === undefined) resolve(true)
-        else reject(error as Error)
+        else reject(error)
       })
     })
 

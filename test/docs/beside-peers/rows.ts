@@ -39,8 +39,6 @@ export const PEERS = ['@upstash/ratelimit', 'express-rate-limit', 'rate-limiter-
 
 type Probe = () => Promise<string>
 
-const { slidingWindow, fixedWindow } = Ratelimit
-
 /** Where each request counts as one. */
 const noCosts: Probe = async () => '–'
 
@@ -48,19 +46,19 @@ const noCosts: Probe = async () => '–'
 export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
   '25 calls at once on a limit of 20 that pass': [
     () => passedAtOnce(askOurs(ours([minute(20)], { store: storeOnRedis() }))),
-    () => passedAtOnce(askUpstash(upstashOf(slidingWindow(20, '60 s')))),
+    () => passedAtOnce(askUpstash(upstashOf(Ratelimit.slidingWindow(20, '60 s')))),
     () => passedAtOnce(askExpress(express(20))),
     () => passedAtOnce(askFlexible(flexibleRedis(20))),
   ],
   'the most that pass within a minute, at 100 a minute': [
     () => worstMinute(askOurs(ours([minute(100)]))),
-    () => worstMinute(askUpstash(upstashOf(slidingWindow(100, '60 s')))),
+    () => worstMinute(askUpstash(upstashOf(Ratelimit.slidingWindow(100, '60 s')))),
     () => worstMinute(askExpress(express(100))),
     () => worstMinute(askFlexible(flexible(100))),
   ],
   'is a denied request counted?': [
     () => countsDenied(askOurs(ours([minute(10)]))),
-    () => countsDenied(askUpstash(upstashOf(slidingWindow(10, '60 s')))),
+    () => countsDenied(askUpstash(upstashOf(Ratelimit.slidingWindow(10, '60 s')))),
     async () => {
       const store = new MemoryStore()
       const ask = askExpress(express(1, { store }))
@@ -76,8 +74,8 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
       return yesNo((await limiter.peek({ tenant: 'acme' })).policies[0]?.remaining !== 499)
     },
     async () => {
-      const day = upstashOf(fixedWindow(500, '1 d'))
-      await askInTurn(askUpstash(day), askUpstash(upstashOf(slidingWindow(1, '60 s'))))
+      const day = upstashOf(Ratelimit.fixedWindow(500, '1 d'))
+      await askInTurn(askUpstash(day), askUpstash(upstashOf(Ratelimit.slidingWindow(1, '60 s'))))
       return yesNo((await day.getRemaining('acme')).remaining !== 499)
     },
     async () => {
@@ -103,7 +101,9 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
       return String(calls())
     },
     async () => {
-      const asks = Array.from('abc', () => askUpstash(upstashOf(slidingWindow(10, '60 s'))))
+      const asks = Array.from('abc', () =>
+        askUpstash(upstashOf(Ratelimit.slidingWindow(10, '60 s'))),
+      )
       for (const ask of asks) await ask()
       const calls = counted(globalThis, 'fetch')
       for (const ask of asks) await ask()
@@ -129,7 +129,7 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
       return isEnough(askOurs(limiter), wait)
     },
     async () => {
-      const limiter = upstashOf(slidingWindow(10, '60 s'))
+      const limiter = upstashOf(Ratelimit.slidingWindow(10, '60 s'))
       const wait = async () => (await limiter.limit('acme')).reset - Date.now()
       return isEnough(askUpstash(limiter), wait)
     },
@@ -150,7 +150,7 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
       return yesNo(retryAfterMs === null)
     },
     async () => {
-      const told = await upstashOf(slidingWindow(10, '60 s')).limit('acme', { rate: 11 })
+      const told = await upstashOf(Ratelimit.slidingWindow(10, '60 s')).limit('acme', { rate: 11 })
       return yesNo(told.success || !Number.isFinite(told.reset))
     },
     noCosts,
@@ -169,7 +169,7 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
       return String((await limiter.peek({ tenant: 'acme' })).policies[0]!.remaining - 1)
     },
     async () => {
-      const limiter = upstashOf(slidingWindow(10, '60 s'))
+      const limiter = upstashOf(Ratelimit.slidingWindow(10, '60 s'))
       for (const rate of [9, -3, -3]) await limiter.limit('acme', { rate })
       return String((await limiter.getRemaining('acme')).remaining - 1)
     },
@@ -188,7 +188,7 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
           askOurs(ours([minute(10)], { store: BROKEN, onStoreError })),
         ),
       ),
-    () => outcomes([askUpstash(upstashOf(slidingWindow(10, '60 s'), new Redis(CLOSED)))]),
+    () => outcomes([askUpstash(upstashOf(Ratelimit.slidingWindow(10, '60 s'), new Redis(CLOSED)))]),
     () =>
       outcomes(
         [true, false].map((passOnStoreError) =>
