@@ -48,7 +48,7 @@ it('what was denied stands on what was allowed', () => {
     [5, 0, 7],
     [1, 2, 0],
   ]
-  expect(stackedOf([times, allowed, denied] as number[][])).toEqual([times, allowed, [6, 2, 7]])
+  expect(stackedOf([times, allowed, denied] as number[][])).toEqual([times, [6, 2, 7], allowed])
   expect(stackedOf([])).toEqual([[]])
 })
 

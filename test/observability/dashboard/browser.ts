@@ -40,3 +40,26 @@ export async function figure(page: Page, name: string): Promise<number> {
   const value = page.locator('.sluice-figure', { has: page.getByText(name, { exact: true }) })
   return Number((await value.locator('strong').innerText()).replaceAll(/[^\d.]/g, ''))
 }
+
+/** Counts the pixels of the first chart that have a color of the page, such as that of denied requests. */
+export function pixelsOf(page: Page, color: 'sluice-good' | 'sluice-bad'): Promise<number> {
+  return page.evaluate((name) => {
+    const canvas = document.querySelector<HTMLCanvasElement>('.sluice-chart canvas')
+    if (!canvas) return 0
+    const probe = document.createElement('span')
+    probe.style.color = `var(--${name})`
+    document.querySelector('.sluice')?.append(probe)
+    const wanted = getComputedStyle(probe).color.match(/\d+/g)?.map(Number) ?? []
+    probe.remove()
+    // A browser warns of a page's own canvas that is read again and again.
+    const copy = new OffscreenCanvas(canvas.width, canvas.height)
+    const pen = copy.getContext('2d', { willReadFrequently: true })
+    pen?.drawImage(canvas, 0, 0)
+    const { data = [] } = pen?.getImageData(0, 0, canvas.width, canvas.height) ?? {}
+    let count = 0
+    for (let at = 0; at < data.length; at += 4) {
+      if (wanted.slice(0, 3).every((part, index) => data[at + index] === part)) count += 1
+    }
+    return count
+  }, color)
+}

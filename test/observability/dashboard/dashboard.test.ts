@@ -82,6 +82,11 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
       await page.getByText('Store answers', { exact: true }).waitFor({ timeout: 60_000 })
       await page.getByText('Redis down is over').waitFor({ timeout: 60_000 })
       expect(await figure(page, 'Without the store')).toBeGreaterThan(0)
+      // It ends on what was refused: calls that cost dollars.
+      const summary = await page.locator('.scenarios [role=status]').innerText()
+      const refused = Number(/(\d+) calls that cost dollars were refused/.exec(summary)?.[1])
+      expect(refused).toBeGreaterThan(0)
+      await expect.poll(() => figure(page, 'Denied')).toBe(refused)
     }))
 
   it('gives everything back when it starts over', () =>
@@ -142,8 +147,13 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
   it('has no chart and no table before the first decision', () =>
     withPage({}, async (page) => {
       await show(page, EMPTY_VIEW)
-      await page.getByText('No decision has reached this page yet').waitFor()
+      await page.getByText('No request yet').waitFor()
       expect(await page.locator('.sluice-chart, .sluice-figure, .sluice table').count()).toBe(0)
+      // The demo is set up: it begins with what to press, and has no remedies and no empty card.
+      const first = page.locator('.sluice section, .sluice .sluice-card, .card').first()
+      expect(await first.innerText()).toMatch(/^Run a scenario\s+Press “Runaway agent”\./)
+      expect(await page.getByText('No decision has reached this page yet').count()).toBe(0)
+      expect(await page.getByText('Answers, in full detail').count()).toBe(0)
     }))
 
   it('begins with what happens, and stacks what was denied on what was allowed', () =>

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { appOf, endCommands, pageOf, send, startDev } from '../../cli/dev-command.ts'
 import { removeProjects } from '../../cli/project.ts'
-import { BROWSER, figure, openBrowser } from './browser.ts'
+import { BROWSER, figure, pixelsOf, openBrowser } from './browser.ts'
 
 describe.skipIf(BROWSER === undefined)('the page of sluice dev in a browser', () => {
   let browser: Browser
@@ -38,8 +38,14 @@ describe.skipIf(BROWSER === undefined)('the page of sluice dev in a browser', ()
     const [url, app] = [await pageOf(dev), await appOf(dev)]
     const { page, requests, complaints } = await open(url)
     await page.getByText('No decision has reached this page yet').waitFor()
-    await send(app, 'acme', 5)
     await send(app, 'other', 1)
+    await expect.poll(() => figure(page, 'Allowed')).toBe(1)
+    // Nothing is denied, and nothing is drawn so; no dollars are counted, and none are shown.
+    await expect.poll(() => pixelsOf(page, 'sluice-good')).toBeGreaterThan(0)
+    expect(await pixelsOf(page, 'sluice-bad')).toBe(0)
+    const names = await page.locator('.sluice-figure dt').allInnerTexts()
+    expect(names).toEqual(['Allowed', 'Denied'])
+    await send(app, 'acme', 5)
     const row = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'acme' }) })
     // Allowed and denied.
     await expect
@@ -47,7 +53,7 @@ describe.skipIf(BROWSER === undefined)('the page of sluice dev in a browser', ()
       .toEqual(['2', '3'])
     await expect.poll(() => figure(page, 'Denied')).toBe(3)
     await expect.poll(() => figure(page, 'Allowed')).toBe(3)
-    await page.locator('.sluice-chart canvas').first().waitFor()
+    await expect.poll(() => pixelsOf(page, 'sluice-bad')).toBeGreaterThan(0)
     expect(complaints).toEqual([])
     expect([...new Set(requests)]).toEqual([`${url}/`, `${url}/stream`])
     const why = page.getByRole('region', { name: 'Why is it denied?' })

@@ -12,7 +12,7 @@ export function DemoDashboard({ scenarios }: { scenarios: readonly ShownScenario
   return (
     <main>
       <h1 className="title">AI routes on a budget, live</h1>
-      <Dashboard url="/api/dashboard" tenant={tenant} onTenant={setTenant}>
+      <Dashboard url="/api/dashboard" tenant={tenant} onTenant={setTenant} empty={null}>
         <Scenarios scenarios={scenarios} onTenant={setTenant} />
       </Dashboard>
       <OneRequest />

@@ -5,7 +5,6 @@ import { outcomeOf } from './outcome'
 
 /** The number of answers with each outcome, and the list of answers. */
 export function Answers({ answers }: { answers: readonly Answer[] }): ReactNode {
-  if (answers.length === 0) return <p className="hint">Send something to see the answers.</p>
   const counts = new Map<string, { tone: string; count: number }>()
   for (const answer of answers) {
     const { text, tone } = outcomeOf(answer)

@@ -8,8 +8,9 @@ export function OneRequest(): ReactNode {
   const [tenant, setTenant] = useState('starter-1')
   const [route, setRoute] = useState('evaluate')
   const { answers, pending, sendMany, clear } = useAnswers(tenant, route)
+  const hasAnswers = answers.length > 0
   return (
-    <div className="columns">
+    <div className={hasAnswers ? 'columns' : 'columns alone'}>
       <section className="card" aria-labelledby="send">
         <h2 id="send">Send a request yourself</h2>
         <SendForm
@@ -21,15 +22,17 @@ export function OneRequest(): ReactNode {
           onSend={(count) => void sendMany(count)}
         />
       </section>
-      <section className="card" aria-labelledby="answers">
-        <div className="card-head">
-          <h2 id="answers">Answers, in full detail</h2>
-          <button type="button" disabled={answers.length === 0} onClick={clear}>
-            Clear
-          </button>
-        </div>
-        <Answers answers={answers} />
-      </section>
+      {hasAnswers && (
+        <section className="card" aria-labelledby="answers">
+          <div className="card-head">
+            <h2 id="answers">Answers, in full detail</h2>
+            <button type="button" onClick={clear}>
+              Clear
+            </button>
+          </div>
+          <Answers answers={answers} />
+        </section>
+      )}
     </div>
   )
 }

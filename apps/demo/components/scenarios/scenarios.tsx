@@ -42,7 +42,12 @@ export function Scenarios({ scenarios, onTenant }: ScenariosProps): ReactNode {
       <div className="scenario-head">
         <h2 id="scenarios">Run a scenario</h2>
         <p className="hint" role="status">
-          {status || 'Each button sends real requests to this demo, with limits that begin whole.'}
+          {status || (
+            <>
+              <strong>Press “{scenarios[0]?.title}”.</strong> Each button sends real requests to
+              this demo, with limits that begin whole.
+            </>
+          )}
         </p>
         <div>
           <button

@@ -6,9 +6,10 @@ export const redisDown: Scenario = {
   title: 'Redis down',
   story:
     'Redis cannot be reached for 6 seconds: a switch before the demo’s own store cuts each connection. Requests go on, limited by each process; calls that cost dollars are refused until Redis is back.',
-  tenants: ['growth-1', 'professional-1'],
-  async run({ ask, chat, each, pause, stopStore, startStore }) {
+  tenants: ['professional-1', 'growth-1'],
+  async run({ ask, chat, each, pause, stopStore, startStore, conclude }) {
     const over = new AbortController()
+    let [refused, answered] = [0, 0]
     const cutConnections = async (): Promise<void> => {
       await pause(4_000)
       await stopStore()
@@ -19,10 +20,17 @@ export const redisDown: Scenario = {
     }
     const work = each(2, 2, async () => {
       for (let count = 1; !over.signal.aborted; count += 1) {
-        await (count % 4 === 0 ? chat('professional-1') : ask('growth-1', 'evaluate'))
+        if (count % 4 === 0) {
+          if ((await chat('professional-1')).status !== 200) refused += 1
+        } else if ((await ask('growth-1', 'evaluate')).status === 200) {
+          answered += 1
+        }
         await pause(400)
       }
     })
     await Promise.all([cutConnections(), work])
+    conclude(
+      `${refused} calls that cost dollars were refused; ${answered} requests without were answered all the while.`,
+    )
   },
 }

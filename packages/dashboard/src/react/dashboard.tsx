@@ -25,6 +25,8 @@ export interface DashboardProps {
   readonly onTenant?: (tenant: string | undefined) => void
   /** Shown below the figures, such as buttons of your own. */
   readonly children?: ReactNode
+  /** Shown before the first decision. @default the reasons for which none may have arrived */
+  readonly empty?: ReactNode
   /** The nonce of styles, if your Content-Security-Policy requires one. */
   readonly nonce?: string
 }
@@ -36,7 +38,7 @@ export interface DashboardProps {
  * <Dashboard url="/api/dashboard" />
  */
 export function Dashboard(props: DashboardProps): ReactNode {
-  const { url, onTenant, children, nonce } = props
+  const { url, onTenant, children, empty = <NoDecision />, nonce } = props
   const { view, connection, now } = useView(url)
   const [chosen, setChosen] = useState<string>()
   const [range, setRange] = useState<keyof typeof RANGES>('minute')
@@ -66,7 +68,7 @@ export function Dashboard(props: DashboardProps): ReactNode {
           </select>
         </label>
       </div>
-      <NoDecision view={view} />
+      {view?.store.state === 'unknown' && empty}
       <MissingEvents view={view} />
       {hasDecisions && (
         <>

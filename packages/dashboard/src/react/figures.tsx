@@ -23,17 +23,19 @@ export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
   const rate = rateAt(view, tenant, now)
   return (
     <dl className="sluice-figures" aria-label={tenant ?? 'All tenants'}>
-      <Figure
-        name="Spent"
-        value={`${isLeast ? 'at least ' : ''}${dollarsOf(usedUsd - heldUsd)}`}
-        note={
-          budgetUsd === 0
-            ? 'no budget in use yet'
-            : `of ${dollarsOf(budgetUsd)}${heldUsd > 0 ? `, ${dollarsOf(heldUsd)} reserved` : ''}`
-        }
-        share={budgetUsd === 0 ? 0 : usedUsd / budgetUsd}
-      />
-      <Figure name="Tokens" value={countOf(tokens)} note="charged today (UTC)" />
+      {(budgetUsd > 0 || usedUsd > 0) && (
+        <Figure
+          name="Spent"
+          value={`${isLeast ? 'at least ' : ''}${dollarsOf(usedUsd - heldUsd)}`}
+          note={
+            budgetUsd === 0
+              ? 'no budget in use yet'
+              : `of ${dollarsOf(budgetUsd)}${heldUsd > 0 ? `, ${dollarsOf(heldUsd)} reserved` : ''}`
+          }
+          share={budgetUsd === 0 ? 0 : usedUsd / budgetUsd}
+        />
+      )}
+      {tokens > 0 && <Figure name="Tokens" value={countOf(tokens)} note="charged today (UTC)" />}
       <Figure
         name="Allowed"
         value={countOf(allowed)}
@@ -46,11 +48,13 @@ export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
         note={`${countOf(rate.denied)} a second now`}
         tone="bad"
       />
-      <Figure
-        name="Not spent, as denied"
-        value={`≈ ${dollarsOf(figures.avoidedUsd)}`}
-        note={`estimate of ${countOf(figures.avoidedCalls)} ${figures.avoidedCalls === 1 ? 'call' : 'calls'}`}
-      />
+      {figures.avoidedCalls > 0 && (
+        <Figure
+          name="Not spent, as denied"
+          value={`≈ ${dollarsOf(figures.avoidedUsd)}`}
+          note={`estimate of ${countOf(figures.avoidedCalls)} ${figures.avoidedCalls === 1 ? 'call' : 'calls'}`}
+        />
+      )}
       {degraded > 0 && (
         <Figure
           name="Without the store"

@@ -60,9 +60,14 @@ export function plotOptions(element: HTMLElement, style: PlotStyle): uPlot.Optio
       },
     ],
     ...(isStacked && {
-      bands: lines.slice(1).map((_, index) => ({ series: [index + 2, index + 1] })),
+      bands: lines.slice(1).map((_, index) => ({ series: [index + 1, index + 2] })),
     }),
-    series: [{}, ...lines.map((line) => seriesOf(line, resolveColor(element, line.color)))],
+    series: [
+      {},
+      ...(isStacked ? lines.toReversed() : lines).map((line) =>
+        seriesOf(line, resolveColor(element, line.color)),
+      ),
+    ],
   }
 }
 

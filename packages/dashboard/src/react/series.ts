@@ -55,12 +55,12 @@ export function movingSum(values: readonly number[], length: number): number[] {
   })
 }
 
-/** Returns lines that each add to the one before. */
+/** Returns lines that each add to the one before, the highest first: one that adds nothing lies below the other. */
 export function stackedOf(data: readonly (readonly number[])[]): number[][] {
   const [times = [], ...lines] = data
   const sums = times.map(() => 0)
   const stacked = lines.map((line) =>
     line.map((value, index) => (sums[index] = (sums[index] ?? 0) + value)),
   )
-  return [[...times], ...stacked]
+  return [[...times], ...stacked.toReversed()]
 }

@@ -14,9 +14,8 @@ export function MissingEvents({ view }: { readonly view: View | undefined }): Re
   )
 }
 
-/** The reasons for which a page gets no data, and their remedies. Nothing after the first decision. */
-export function NoDecision({ view }: { readonly view: View | undefined }): ReactNode {
-  if (view?.store.state !== 'unknown') return null
+/** The reasons for which a page gets no data, and their remedies. */
+export function NoDecision(): ReactNode {
   return (
     <section className="sluice-card" aria-labelledby="sluice-no-decision">
       {/* No heading: it comes before those of the page's own parts. */}
