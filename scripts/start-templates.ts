@@ -22,7 +22,7 @@ const FRAMEWORKS = {
     'src/pages/api/ai/chat.ts',
     'astro.config.mjs',
   ],
-  cloudflare: ['wrangler', 'worker.ts', 'wrangler.jsonc'],
+  cloudflare: ['wrangler', 'limits.ts', 'worker.ts', 'wrangler.jsonc'],
   // Named by who wants it: a package does not tell.
   'durable-objects': [undefined, 'limits.ts', 'worker.ts', 'wrangler.jsonc'],
   hono: ['hono', 'limits.ts', 'auth.ts', 'server.ts'],

@@ -1,13 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { rateLimit } from '@sluice/cloudflare'
-import { createLimiter, slidingWindow } from '@sluice/core'
 import { jwtSubject } from '@sluice/core/jwt'
-import { upstash } from '@sluice/core/upstash'
-
-const limiter = createLimiter({
-  store: upstash({ env }), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN
-  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],
-})
+import { limiter } from './limits'
 
 const subject = jwtSubject({
   secret: () => env.JWT_SECRET,

@@ -165,6 +165,21 @@ describe('a file of limits', () => {
     },
   )
 
+  it.each(['worker.ts', 'src/index.ts'])('may be in a Worker: %s', async (path) => {
+    const text = `import { env } from 'cloudflare:workers'
+      import { createLimiter, fixedWindow } from '@sluice/core'
+      import { memory } from '@sluice/core/memory'
+export const limiter = createLimiter({
+        store: memory(),
+        policies: [fixedWindow({ name: env.NAME, limit: 1, window: '1d', per: 'global' })],
+      })
+      export default { fetch: () => new Response() }`
+    const app = project({ [path]: text, '.dev.vars': 'NAME=from-worker' })
+    expect((await app.terminal(['show'])).out).toContain('from-worker')
+    const other = project({ [path]: 'export default {}' })
+    expect((await other.terminal(['show'])).err).toContain('and for a Worker that exports one')
+  })
+
   it('may be for the server only', async () => {
     const app = project({
       'limits.ts': `import 'server-only'\n${MEMORY}export const limiter = of('rpm')`,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { freePort } from '../e2e/support/ports.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { printedCall } from './printed-call.ts'
 import { project, removeProjects } from './project.ts'
 
 const redis = sharedRedisOverHttp()
@@ -53,17 +54,14 @@ it.each(APPS)(
     }
     try {
       const jwt = await app.terminal(['token', '--tenant', `init-${crypto.randomUUID()}`])
-      const [, headers = '', path = ''] =
-        /(-H 'content-type: [^']+') http:\/\/localhost:\d+(\S+)$/.exec(call) ?? []
-      expect([headers, path]).toEqual(["-H 'content-type: application/json'", '/api/ai/chat'])
+      const printed = printedCall(made.out)
+      const [, path = ''] = /http:\/\/localhost:\d+(\S+)$/.exec(call) ?? []
+      expect(path).toBe('/api/ai/chat')
       const ask = async (): Promise<number> =>
         (
           await fetch(`http://localhost:${port}${path}`, {
-            method: 'POST',
-            headers: {
-              authorization: `Bearer ${jwt.out}`,
-              'content-type': 'application/json',
-            },
+            ...printed,
+            headers: { ...printed.headers, authorization: `Bearer ${jwt.out}` },
           })
         ).status
       await expect

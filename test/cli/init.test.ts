@@ -1,5 +1,13 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -7,6 +15,7 @@ import { TEMPLATES_FILE, templatesModule } from '../../scripts/start-templates.t
 import { filesOf, startPage } from '../docs/start-pages.ts'
 import { freePort } from '../e2e/support/ports.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { printedCall, type PrintedCall } from './printed-call.ts'
 import { project, removeProjects, type Project } from './project.ts'
 
 const redis = sharedRedisOverHttp()
@@ -39,7 +48,7 @@ const FRAMEWORKS: readonly (readonly [
       'astro.config.mjs',
     ],
   ],
-  ['cloudflare', 'wrangler', ['worker.ts', 'wrangler.jsonc']],
+  ['cloudflare', 'wrangler', ['limits.ts', 'worker.ts', 'wrangler.jsonc']],
   ['hono', 'hono', ['limits.ts', 'auth.ts', 'server.ts']],
   ['express', 'express', ['limits.ts', 'auth.ts', 'server.ts']],
   ['fastify', 'fastify', ['limits.ts', 'auth.ts', 'server.ts']],
@@ -96,9 +105,76 @@ describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, 
     const again = await one.sluice(['init', '--yes', '--json'])
     expect(JSON.parse(again.out)).toMatchObject({ framework: name, changes: [] })
   })
+
+  it('takes back what it has made, and nothing else', async () => {
+    const before = { '.gitignore': 'dist\n', '.env.local': 'MINE=1\n' }
+    const one = app(dependency, before)
+    await one.sluice(['init', '--yes'])
+    const shown = await one.sluice(['init', '--remove'])
+    expect(shown.out).toContain('Nothing is removed. Add --yes to remove it.')
+    for (const path of files) expect(existsSync(join(one.folder, path))).toBe(true)
+    const { out, exitCode } = await one.sluice(['init', '--remove', '--yes'])
+    expect(exitCode).toBe(0)
+    expect(out).toMatch(/Next:\n {2}npm uninstall @sluice\/core .*@sluice\/cli/)
+    expect(readdirSync(one.folder, { recursive: true }).map(String)).toHaveLength(3)
+    expect(read(one, '.gitignore')).toBe('dist\n')
+    const again = await one.sluice(['init', '--remove', '--yes'])
+    expect(again.out).toContain('Nothing of it is here.')
+  })
+
+  it('writes into src where the app has its own there, and starts and finds it there', async () => {
+    const one = app(dependency, { 'src/mine.ts': '', 'src/app/page.tsx': '' })
+    const { out } = await one.sluice(['init', '--yes'])
+    const sources = files.filter((path) => !/^wrangler|^astro/.test(path))
+    for (const path of sources) {
+      const inSrc = path.startsWith('src/') ? path : `src/${path}`
+      expect([inSrc, existsSync(join(one.folder, inSrc))]).toEqual([inSrc, true])
+    }
+    const started = files.includes('wrangler.jsonc') ? read(one, 'wrangler.jsonc') : out
+    const own = files.find((path) => /^(?:worker|server)\.ts$/.test(path))
+    expect(started.includes(`src/${own}`)).toBe(own !== undefined)
+    await one.sluice(['init', '--remove', '--yes'])
+    expect(sources.filter((path) => existsSync(join(one.folder, 'src', path)))).toEqual([])
+    expect(existsSync(join(one.folder, 'src/mine.ts'))).toBe(true)
+  })
 })
 
 describe('sluice init', () => {
+  it('leaves a file that was changed, and a secret of your own, when it takes back the rest', async () => {
+    const one = app('hono', { '.env': 'JWT_SECRET=mine\n' })
+    await one.sluice(['init', '--yes'])
+    writeFileSync(join(one.folder, 'limits.ts'), 'mine')
+    const { out } = await one.sluice(['init', '--remove', '--yes'])
+    expect(out).toContain('leave limits.ts, which you have changed')
+    expect(out).toContain('remove its lines from .env\n')
+    expect(read(one, 'limits.ts')).toBe('mine')
+    expect(read(one, '.env')).toBe('JWT_SECRET=mine\n')
+    expect(read(one, '.gitignore')).toContain('.env')
+  })
+
+  it.each(['.env*', '.env.*', '/.env*'])(
+    'keeps .env.example in a repository that ignores %s',
+    async (pattern) => {
+      const one = app('next', { '.gitignore': `${pattern}\n` })
+      await one.sluice(['init', '--yes'])
+      expect(read(one, '.gitignore')).toMatch(/\n!\.env\.example\n$/)
+      const git = (...args: string[]) => spawnSync('git', args, { cwd: one.folder }).status
+      git('init', '-q')
+      expect(git('check-ignore', '-q', '.env.example')).toBe(1)
+      expect(git('check-ignore', '-q', '.env')).toBe(0)
+    },
+  )
+
+  it('shows of a file that exists only the lines that it lacks', async () => {
+    const file = "import { Hono } from 'hono'\n\nconst app = new Hono()\nexport default app\n"
+    const one = app('hono', { 'src/index.ts': file })
+    const { out } = await one.sluice(['init'])
+    const [, shown = ''] = /leave src\/index\.ts[^\n]*\n((?: {6}[^\n]*\n)+)/.exec(out) ?? []
+    expect(shown).toContain("import { rateLimit } from '@sluice/adapters/hono'")
+    expect(shown).not.toContain("from 'hono'")
+    expect(shown).not.toContain('const app = new Hono()')
+  })
+
   it('leaves files that exist as they are, and shows what they lack', async () => {
     const one = app('express', {
       'src/app.ts': 'mine',
@@ -194,15 +270,6 @@ describe('sluice init', () => {
     expect(out).toContain('# start server.js as you do')
   })
 
-  it('writes into src where Next.js has its app there', async () => {
-    const one = app('next', { 'src/app/page.tsx': '' })
-    await one.sluice(['init', '--yes'])
-    for (const path of ['limits.ts', 'auth.ts', 'proxy.ts', 'app/api/ai/chat/route.ts']) {
-      expect(existsSync(join(one.folder, 'src', path))).toBe(true)
-    }
-    expect(existsSync(join(one.folder, 'app'))).toBe(false)
-  })
-
   it.each([
     [
       '{}',
@@ -227,8 +294,9 @@ describe('sluice init', () => {
     'leads from an empty folder to a 429: %s',
     async (framework) => {
       const one = project({})
-      expect((await one.sluice(['init', '--framework', framework, '--yes'])).exitCode).toBe(0)
-      const { call, statuses } = await serve(one)
+      const { out, exitCode } = await one.sluice(['init', '--framework', framework, '--yes'])
+      expect(exitCode).toBe(0)
+      const { call, statuses } = await serve(one, printedCall(out))
       for (let count = 0; count < 22; count += 1) await call()
       expect(statuses).toEqual([...Array<number>(20).fill(200), 429, 429])
     },
@@ -236,7 +304,7 @@ describe('sluice init', () => {
 })
 
 /** Starts the server of a project, with the variables that it was given but for the store, and calls it as a tenant. */
-async function serve({ folder }: Project) {
+async function serve({ folder }: Project, printed: PrintedCall) {
   const port = await freePort()
   const { url, token } = redis.local
   const env = {
@@ -261,8 +329,8 @@ async function serve({ folder }: Project) {
   const statuses: number[] = []
   const ask = () =>
     fetch(`http://127.0.0.1:${port}/api/ai/chat`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${jwt}` },
+      ...printed,
+      headers: { ...printed.headers, authorization: `Bearer ${jwt}` },
     })
   const call = async (): Promise<void> => {
     for (let attempt = 0; attempt < 100; attempt += 1) {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
 import { createJiti } from 'jiti'
@@ -9,6 +9,8 @@ import { limiterOption } from './wording.ts'
 /** The places of a file of limits in the usual projects. */
 const FOLDERS = ['', 'src/', 'lib/', 'src/lib/', 'app/', 'server/']
 const NAMES = ['limits.ts', 'limits.mts', 'limits.js', 'limits.mjs']
+/** The places of a Worker, which may have its limiter in itself. */
+const WORKERS = ['worker.ts', 'src/worker.ts', 'src/index.ts']
 
 /** A limiter, and where it comes from. */
 export interface LoadedLimiter {
@@ -64,12 +66,18 @@ export async function loadLimits(
 
 function findLimits(folder: string): string {
   const paths = FOLDERS.flatMap((each) => NAMES.map((name) => each + name))
-  const found = paths.find((path) => existsSync(join(folder, path)))
+  const found =
+    paths.find((path) => existsSync(join(folder, path))) ??
+    WORKERS.find((path) => hasLimiter(join(folder, path)))
   if (found !== undefined) return found
   throw new CommandError(
-    `found no file of limits in ${folder}. Looked for limits.ts, also in src, lib, app and server. Name it: ${limiterOption('--limits FILE')}`,
+    `found no file of limits in ${folder}. Looked for limits.ts, also in src, lib, app and server, and for a Worker that exports one. Name it: ${limiterOption('--limits FILE')}`,
   )
 }
+
+const hasLimiter = (path: string): boolean =>
+  existsSync(path) &&
+  /^export (?:const|let) \w+ = createLimiter\(/m.test(readFileSync(path, 'utf8'))
 
 async function importFile(file: string, absolute: string): Promise<Record<string, unknown>> {
   // Loads on Node.js 20, too, imports without an extension, and reads no cache that another version has written.

@@ -4,6 +4,9 @@ import {
   constants,
   lstatSync,
   mkdirSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -12,23 +15,32 @@ import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { planOf, type Change } from '../init/plan.ts'
+import { removalOf, type Removal } from '../init/removal.ts'
 
 export const init: Command = {
   summary: 'add limits to a project: Next.js, Workers, Hono, Express and others',
-  usage: `Usage: sluice init [--framework NAME] [--yes]
+  usage: `Usage: sluice init [--framework NAME] [--remove] [--yes]
 
 Finds the framework of this folder, and shows the files that limit its routes below /api/ai, with a store and a secret
 for development. A file that exists is left as it is. Without --yes, nothing is written.
 
   --framework NAME      nextjs, sveltekit, astro, cloudflare, durable-objects (a Worker without Redis), hono, express,
                         fastify or h3
-  --yes                 write the files
+  --remove              take back what it has made: files that you have not changed, and the lines that it has added
+  --yes                 write the files, or remove them
 `,
-  options: { framework: { type: 'string' }, yes: { type: 'boolean' } },
+  options: {
+    framework: { type: 'string' },
+    remove: { type: 'boolean' },
+    yes: { type: 'boolean' },
+  },
 
   run(values, _, { folder }) {
-    const plan = planOf(folder, textOf(values, 'framework'))
     const isMade = values['yes'] === true
+    if (values['remove'] === true) {
+      return Promise.resolve(remove(folder, textOf(values, 'framework'), isMade))
+    }
+    const plan = planOf(folder, textOf(values, 'framework'))
     if (isMade) makeAll(folder, plan.changes)
     const { framework, others, changes, next } = plan
     return Promise.resolve({
@@ -52,6 +64,46 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
       },
     })
   },
+}
+
+function remove(folder: string, name: string | undefined, isMade: boolean) {
+  const { framework, removals, next } = removalOf(folder, name)
+  const changes = removals.map(({ path, kind }) => ({ path, kind }))
+  if (isMade) for (const removal of removals) takeBack(folder, removal)
+  const left = isMade ? ['Next:', ...next.map((command) => `  ${command}`)] : [DRY_REMOVE]
+  return {
+    text: [
+      `${framework}:`,
+      ...changes.map(({ path, kind }) => `  ${REMOVE_VERBS[kind](path)}`),
+      '',
+      ...(changes.length === 0 ? ['Nothing of it is here.'] : left),
+    ].join('\n'),
+    json: { framework, made: isMade, changes, next },
+  }
+}
+
+const REMOVE_VERBS: Readonly<Record<Removal['kind'], (path: string) => string>> = {
+  delete: (path) => `remove ${path}`,
+  cut: (path) => `remove its lines from ${path}`,
+  keep: (path) => `leave ${path}, which you have changed`,
+}
+
+const DRY_REMOVE = 'Nothing is removed. Add --yes to remove it.'
+
+/** @throws CommandError When a file cannot be changed. */
+function takeBack(folder: string, { path, kind, text }: Removal): void {
+  const file = join(folder, path)
+  try {
+    if (kind === 'cut') writeFileSync(file, text)
+    if (kind !== 'delete') return
+    rmSync(file)
+    for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
+      if (readdirSync(join(folder, parent)).length > 0) return
+      rmdirSync(join(folder, parent))
+    }
+  } catch (error) {
+    throw new CommandError(`${path} cannot be removed: ${(error as Error).message}`)
+  }
 }
 
 /** Says how to choose another framework than the one that was taken. */

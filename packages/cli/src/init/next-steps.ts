@@ -9,6 +9,8 @@ interface Project {
   readonly isModule: boolean
   /** The file that starts the app, if it is not the one that is made. */
   readonly ownServer: string | undefined
+  /** The folder of the files, such as `src/`. */
+  readonly prefix: string
   /** False if it counts in what its platform has. */
   readonly needsStore: boolean
   /** The file that names its store. */
@@ -18,17 +20,17 @@ interface Project {
 /** Returns the commands that lead to a first call. */
 export function nextSteps(template: Template, project: Project): string[] {
   const { name, packages, devPackages } = template
-  const { isNew, isModule, ownServer, needsStore, store } = project
+  const { isNew, isModule, ownServer, prefix, needsStore, store } = project
   const missing = isNew ? (FRAMEWORK_PACKAGES[name] ?? []) : []
   const url = `http://localhost:${PORTS[name] ?? 3000}/api/ai/chat`
-  const start = ownServer === undefined ? (STARTS[name] ?? serverStart()) : undefined
+  const start = ownServer === undefined ? (STARTS[name] ?? serverStart(prefix)) : undefined
   return [
     `npm install ${[...missing, ...packages].join(' ')}`,
     `npm install --save-dev ${devPackages.join(' ')}`,
     ...(template.isModule && !isModule ? [moduleStep(ownServer)] : []),
     ...(needsStore ? [storeStep(store)] : []),
     start === undefined ? `# start ${ownServer} as you do` : `${start}   # in another terminal`,
-    `curl -i -X POST -H "authorization: Bearer $(npx @sluice/cli token --tenant acme)" -H 'content-type: application/json' ${url}`,
+    `curl -i -X POST -H "authorization: Bearer $(npx @sluice/cli token --tenant acme)" -H 'content-type: application/json' -d '{}' ${url}`,
   ]
 }
 
@@ -64,8 +66,8 @@ const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Returns the command that starts `server.ts`. Before 22.18, Node.js does not load TypeScript. */
-function serverStart(): string {
+function serverStart(prefix: string): string {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const isOld = major < 22 || (major === 22 && minor < 18)
-  return `${isOld ? 'npx tsx' : 'node'} --env-file=.env server.ts`
+  return `${isOld ? 'npx tsx' : 'node'} --env-file=.env ${prefix}server.ts`
 }

@@ -1,12 +1,11 @@
 /* What `sluice init` would write into a project. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { CommandError } from '../errors.ts'
+import { exampleText, LOCAL_STORE, madeOf, manifestText, read } from './made.ts'
 import { nextSteps } from './next-steps.ts'
-import type { Template } from './template.ts'
-import { TEMPLATES } from './templates.ts'
 
 /** A change to one file. */
 export interface Change {
@@ -32,18 +31,6 @@ export interface Plan {
   readonly next: readonly string[]
 }
 
-/** The address and token of a store that `sluice local --token development` starts. */
-const LOCAL_STORE = {
-  UPSTASH_REDIS_REST_URL: 'http://127.0.0.1:8079',
-  UPSTASH_REDIS_REST_TOKEN: 'development',
-}
-
-interface Manifest {
-  readonly type?: string
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly devDependencies?: Readonly<Record<string, string>>
-}
-
 /**
  * Plans the files of a framework.
  *
@@ -51,24 +38,17 @@ interface Manifest {
  * @throws CommandError When it is not known, or there is none.
  */
 export function planOf(folder: string, framework: string | undefined): Plan {
-  const manifest = readManifest(folder)
-  const [template, ...others] = framework === undefined ? detect(manifest) : [named(framework)]
+  const made = madeOf(folder, framework)
+  const { template, others, prefix, secrets, needsStore, manifest } = made
   if (template.name === 'sveltekit' && !manifest) {
     throw new CommandError('create an app first: npx sv create. Then run sluice init in its folder')
   }
-  const isWorker = template.packages.includes('@sluice/cloudflare')
-  const needsStore = Object.values(template.files).some((text) => text.includes('upstash('))
-  const secrets = isWorker ? '.dev.vars' : '.env'
-  // Next.js looks for its files in one place.
-  const prefix = template.name === 'nextjs' && existsSync(join(folder, 'src/app')) ? 'src/' : ''
-  const files = filesOf(template, manifest).flatMap(([path, text]) =>
-    fileChange(folder, prefix + path, text),
-  )
+  const files = made.files.flatMap(([path, text]) => fileChange(folder, path, text))
   const ownServer = files.find(({ path, kind }) => kind === 'keep' && isServer(path))?.path
   const isModule = manifest === undefined || manifest.type === 'module'
   const known = knownVariables(
     folder,
-    isWorker ? [secrets] : (VARIABLE_FILES[template.name] ?? ['.env']),
+    secrets === '.env' ? (VARIABLE_FILES[template.name] ?? [secrets]) : [secrets],
   )
   const store = needsStore ? known.get('UPSTASH_REDIS_REST_URL') : undefined
   const needsManifest = manifest === undefined && template.isModule
@@ -77,7 +57,7 @@ export function planOf(folder: string, framework: string | undefined): Plan {
     others: others.map(({ name }) => name),
     changes: [
       // Before the secret that it keeps out of the repository.
-      ...lines(folder, '.gitignore', [secrets]),
+      ...lines(folder, '.gitignore', [secrets, ...unignored(folder)]),
       ...(needsManifest ? fileChange(folder, 'package.json', manifestText(folder)) : []),
       ...files,
       ...variables(folder, secrets, known, needsStore),
@@ -86,86 +66,33 @@ export function planOf(folder: string, framework: string | undefined): Plan {
       isNew: manifest === undefined,
       isModule,
       ownServer,
+      prefix,
       needsStore,
       store,
     }),
   }
 }
 
-const manifestText = (folder: string): string =>
-  `${JSON.stringify(
-    {
-      name: basename(folder)
-        .toLowerCase()
-        .replaceAll(/[^\w-]/g, '-'),
-      private: true,
-      type: 'module',
-    },
-    null,
-    2,
-  )}\n`
-
-function readManifest(folder: string): Manifest | undefined {
-  const path = join(folder, 'package.json')
-  if (!existsSync(path)) return undefined
-  try {
-    // Some editors begin a file with a byte order mark, which npm accepts.
-    return JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')) as Manifest
-  } catch (error) {
-    throw new CommandError(`package.json does not parse: ${(error as Error).message}`)
-  }
+/** Returns the line that keeps the example of variables in the repository, if it ignores all files of that name. */
+function unignored(folder: string): readonly string[] {
+  const ignored = existsSync(join(folder, '.gitignore')) ? read(folder, '.gitignore') : ''
+  return /^\/?\.env\.?\*/m.test(ignored) ? ['!.env.example'] : []
 }
 
-const NAMES = TEMPLATES.map(({ name }) => name).join(', ')
-
-/** Returns the files of a framework: before Next.js 16, `proxy.ts` is `middleware.ts`. */
-function filesOf(
-  { name, files }: Template,
-  manifest: Manifest | undefined,
-): (readonly [path: string, text: string])[] {
-  const entries = Object.entries(files)
-  const range = { ...manifest?.devDependencies, ...manifest?.dependencies }['next'] ?? ''
-  const major = /^\D*(\d+)/.exec(range)?.[1]
-  if (name !== 'nextjs' || major === undefined || Number(major) >= 16) return entries
-  return entries.map(([path, text]) =>
-    path === 'proxy.ts'
-      ? ['middleware.ts', text.replace('export const proxy =', 'export const middleware =')]
-      : [path, text],
-  )
-}
-
-/** Returns the frameworks that a package.json names: the first is the one to take. */
-function detect(manifest: Manifest | undefined): readonly [Template, ...Template[]] {
-  const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
-  const [found, ...others] = TEMPLATES.filter(
-    ({ dependency }) => dependency !== undefined && Object.hasOwn(packages, dependency),
-  )
-  if (found) return [found, ...others]
-  const what = manifest
-    ? 'package.json names no framework that is known here'
-    : 'there is no package.json'
-  throw new CommandError(`${what}. Name one: --framework NAME, of ${NAMES}`)
-}
-
-function named(framework: string): Template {
-  const found = TEMPLATES.find(({ name }) => name === framework)
-  if (found) return found
-  throw new CommandError(`--framework ${framework} must be one of ${NAMES}`)
-}
+const SERVERS = ['server', 'index', 'app'].flatMap((name) => [
+  `${name}.ts`,
+  `src/${name}.ts`,
+  `${name}.js`,
+  `src/${name}.js`,
+])
+const WORKERS = ['src/index.ts', 'src/worker.ts', 'worker.ts', 'src/index.js']
 
 /** Other names of a file: a project has one of them. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
-  'server.ts': [
-    'server.js',
-    'src/server.ts',
-    'index.ts',
-    'src/index.ts',
-    'app.ts',
-    'src/app.ts',
-    'index.js',
-    'app.js',
-  ],
-  'worker.ts': ['src/index.ts', 'src/worker.ts', 'src/index.js'],
+  'server.ts': SERVERS,
+  'src/server.ts': SERVERS,
+  'worker.ts': WORKERS,
+  'src/worker.ts': WORKERS,
   'proxy.ts': ['proxy.js', 'middleware.ts', 'middleware.js'],
   'middleware.ts': ['middleware.js', 'proxy.ts', 'proxy.js'],
   'src/proxy.ts': ['src/proxy.js', 'src/middleware.ts', 'src/middleware.js'],
@@ -175,24 +102,24 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'wrangler.jsonc': ['wrangler.json', 'wrangler.toml'],
 }
 
-function read(folder: string, path: string): string {
-  try {
-    return readFileSync(join(folder, path), 'utf8')
-  } catch (error) {
-    throw new CommandError(`${path} cannot be read: ${(error as Error).message}`)
-  }
-}
-
 /** True of a file that starts an app: the one that is made, or one of another name. */
-const isServer = (path: string): boolean =>
-  path === 'server.ts' || ALSO['server.ts']?.includes(path) === true
+const isServer = (path: string): boolean => SERVERS.includes(path)
 
 /** Returns the change that creates a file, or leaves one that exists as it is: none if it has this text. */
 function fileChange(folder: string, path: string, text: string): Change[] {
   const found = [path, ...(ALSO[path] ?? [])].find((name) => existsSync(join(folder, name)))
   if (found === undefined) return [{ path, kind: 'create', text }]
-  if (read(folder, found) === text) return []
-  return [{ path: found, kind: 'keep', text }]
+  const lacking = lackingLines(read(folder, found), text)
+  return lacking === '' ? [] : [{ path: found, kind: 'keep', text: lacking }]
+}
+
+/** Returns the lines of a text that a file has nowhere. */
+function lackingLines(file: string, text: string): string {
+  const known = new Set(file.split(/\r?\n/).map((line) => line.trim()))
+  return text
+    .split('\n')
+    .filter((line) => !known.has(line.trim()))
+    .join('\n')
 }
 
 /** The files of variables that a framework reads by itself, in the order of precedence. */
@@ -220,7 +147,6 @@ function variables(
   needsStore: boolean,
 ): Change[] {
   const values = { ...(needsStore && LOCAL_STORE), JWT_SECRET: randomBytes(32).toString('hex') }
-  const names = Object.keys(values)
   const missing = Object.entries(values).filter(([name]) => !known.has(name))
   const [change] = lines(
     folder,
@@ -229,7 +155,7 @@ function variables(
   )
   return [
     ...(change ? [{ ...change, isSecret: true }] : []),
-    ...fileChange(folder, '.env.example', names.map((name) => `${name}=\n`).join('')),
+    ...fileChange(folder, '.env.example', exampleText(needsStore)),
   ]
 }
 

@@ -62,8 +62,10 @@ export const TEMPLATES: readonly Template[] = [
     devPackages: ['@sluice/cli', 'wrangler'],
     isModule: false,
     files: {
+      'limits.ts':
+        "import { env } from 'cloudflare:workers'\nimport { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash({ env }), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'worker.ts':
-        "import { env } from 'cloudflare:workers'\nimport { rateLimit } from '@sluice/cloudflare'\nimport { createLimiter, slidingWindow } from '@sluice/core'\nimport { jwtSubject } from '@sluice/core/jwt'\nimport { upstash } from '@sluice/core/upstash'\n\nconst limiter = createLimiter({\n  store: upstash({ env }), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n\nconst subject = jwtSubject({\n  secret: () => env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n\nconst handle = (): Response => Response.json({ answer: 42 })\n\nexport default { fetch: rateLimit(limiter, { routes: ['/api/ai/**'], subject }, handle) }\n",
+        "import { env } from 'cloudflare:workers'\nimport { rateLimit } from '@sluice/cloudflare'\nimport { jwtSubject } from '@sluice/core/jwt'\nimport { limiter } from './limits'\n\nconst subject = jwtSubject({\n  secret: () => env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n\nconst handle = (): Response => Response.json({ answer: 42 })\n\nexport default { fetch: rateLimit(limiter, { routes: ['/api/ai/**'], subject }, handle) }\n",
       'wrangler.jsonc':
         '{ "name": "limited", "main": "worker.ts", "compatibility_date": "2026-05-01" }\n',
     },

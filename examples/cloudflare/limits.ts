@@ -1,0 +1,8 @@
+import { env } from 'cloudflare:workers'
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+
+export const limiter = createLimiter({
+  store: upstash({ env }), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN
+  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],
+})

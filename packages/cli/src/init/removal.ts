@@ -1,0 +1,81 @@
+/* What `sluice init --remove` takes back. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { exampleText, LOCAL_STORE, madeOf, manifestText, read } from './made.ts'
+
+/** A file that goes, that loses lines, or that stays as it is. */
+export interface Removal {
+  readonly path: string
+  readonly kind:
+    | 'delete'
+    /** Lines of it go: `text` is the rest. */
+    | 'cut'
+    /** It has another text than it was made with. */
+    | 'keep'
+  readonly text: string
+}
+
+/** What goes, and what is left to do by hand. */
+export interface RemovalPlan {
+  readonly framework: string
+  readonly removals: readonly Removal[]
+  readonly next: readonly string[]
+}
+
+/** A secret as `init` makes it, and the store of `sluice local --token development`. */
+const MADE_LINES = [
+  /^JWT_SECRET=[0-9a-f]{64}$/,
+  ...Object.entries(LOCAL_STORE).map(([name, value]) => new RegExp(`^${name}=${value}$`)),
+]
+
+/**
+ * Plans what is taken back: files whose text is the one that was made, and the lines that were added to others.
+ *
+ * @throws CommandError When the framework is not known, or a file cannot be read.
+ */
+export function removalOf(folder: string, framework: string | undefined): RemovalPlan {
+  const { template, files, secrets, needsStore } = madeOf(folder, framework)
+  const removals = [
+    // The app may have got its `src` only afterwards.
+    ...files.flatMap(([path, text]) =>
+      [...new Set([path, path.replace(/^src\//, '')])].map((each) => [each, text] as const),
+    ),
+    ['.env.example', exampleText(needsStore)] as const,
+    ...(template.isModule ? [['package.json', manifestText(folder)] as const] : []),
+  ].flatMap(([path, text]) => wholeFile(folder, path, text))
+  const variables = cut(folder, secrets, (line) => MADE_LINES.some((made) => made.test(line)))
+  // As long as there are secrets, they are ignored.
+  const isGone = !existsSync(join(folder, secrets)) || variables[0]?.kind === 'delete'
+  const ignored = new Set([secrets, '!.env.example'])
+  return {
+    framework: template.name,
+    removals: [
+      ...removals.filter(({ path, kind }) => path !== 'package.json' || kind === 'delete'),
+      ...variables,
+      ...(isGone ? cut(folder, '.gitignore', (line) => ignored.has(line)) : []),
+    ],
+    next: [`npm uninstall ${ownPackages(template)}`],
+  }
+}
+
+const ownPackages = (template: {
+  readonly packages: readonly string[]
+  readonly devPackages: readonly string[]
+}): string =>
+  [...template.packages, ...template.devPackages]
+    .filter((name) => name.startsWith('@sluice/'))
+    .join(' ')
+
+function wholeFile(folder: string, path: string, text: string): Removal[] {
+  if (!existsSync(join(folder, path))) return []
+  return [{ path, kind: read(folder, path) === text ? 'delete' : 'keep', text }]
+}
+
+function cut(folder: string, path: string, isMade: (line: string) => boolean): Removal[] {
+  if (!existsSync(join(folder, path))) return []
+  const lines = read(folder, path).split('\n')
+  const rest = lines.filter((line) => !isMade(line.trimEnd()))
+  if (rest.length === lines.length) return []
+  const text = rest.join('\n')
+  return [{ path, kind: text.trim() === '' ? 'delete' : 'cut', text }]
+}
