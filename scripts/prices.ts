@@ -9,7 +9,7 @@ import {
   type ModelInfo,
 } from '@pydantic/genai-prices'
 import { format, resolveConfig } from 'prettier'
-import { listedName } from '../packages/ai/src/model-name.ts'
+import { spellingsOf } from '../packages/ai/src/model-name.ts'
 
 /** The day on which this version of the package was published. */
 export const PUBLISHED = { version: '0.1.8', asOf: '2026-09-23' }
@@ -145,7 +145,8 @@ export function modelsOf(id: string): Map<string, ModelRows> {
   for (const [name, rows] of table) {
     const others = new Map(table)
     others.delete(name)
-    if (table.get(listedName(name, others) ?? '') === rows) table.delete(name)
+    const listed = spellingsOf(name).find((one) => others.has(one)) ?? ''
+    if (table.get(listed) === rows) table.delete(name)
   }
   return table
 }

@@ -34,8 +34,8 @@ describe.each(Object.entries(VENDORS))('the table of %s', (vendor, [providerId])
 
   it('has the day and the page of each price, and no price for a model that is not listed', async () => {
     const table = await tableOf(vendor)
-    expect(table.models.size).toBeGreaterThan(4)
-    for (const { asOf, source } of table.models.values()) {
+    expect(table.models().size).toBeGreaterThan(4)
+    for (const { asOf, source } of table.models().values()) {
       expect(asOf).toBe(PUBLISHED.asOf)
       expect(new URL(source ?? '').protocol).toBe('https:')
     }
@@ -52,7 +52,7 @@ describe.each(Object.entries(VENDORS))('the table of %s', (vendor, [providerId])
       { input: 400_000, cachedInput: 200_000, cacheWrite: 0, output: 50_000 },
     ]
     const wrong: unknown[] = []
-    for (const [model, { cachedInput, cacheWrite, output }] of table.models) {
+    for (const [model, { cachedInput, cacheWrite, output }] of table.models()) {
       for (const usage of usages) {
         // What a vendor has no price for is not told by its answers.
         if (usage.cachedInput > 0 && cachedInput === undefined) continue
@@ -81,7 +81,7 @@ describe.each(Object.entries(VENDORS))('the table of %s', (vendor, [providerId])
 
 it('LIST_PRICES differs in these rows, for reasons that are beside them', () => {
   const theirs = new Map([...modelsOf('openai'), ...modelsOf('anthropic')])
-  const differing = [...LIST_PRICES.models].flatMap(
+  const differing = [...LIST_PRICES.models()].flatMap(
     ([model, { asOf = '', input, output, long }]) => {
       const rows = theirs.get(model)
       const [theirInput = 0, , theirOutput = 0] = rows?.usual ?? []
@@ -100,5 +100,5 @@ it('LIST_PRICES differs in these rows, for reasons that are beside them', () => 
     'claude-sonnet-5-5: missing, -13 days older',
     'claude-haiku-5-5: missing, -14 days older',
   ])
-  expect([...theirs.keys()].filter((model) => !LIST_PRICES.models.has(model))).toEqual([])
+  expect([...theirs.keys()].filter((model) => !LIST_PRICES.models().has(model))).toEqual([])
 })

@@ -1,9 +1,19 @@
 import { InputError } from '@sluice/core'
-import { definePrices, findPrice, LIST_PRICES, priceOf, type ModelPrice } from '@sluice/ai'
+import {
+  definePrices,
+  findPrice,
+  joinPrices,
+  LIST_PRICES,
+  priceOf,
+  type ModelPrice,
+  type Prices,
+} from '@sluice/ai'
+import { withTiers } from '@sluice/ai/tiers'
 import { describe, expect, it } from 'vitest'
 import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
 
 const dear: ModelPrice = { input: 10_000_000, cachedInput: 1_000_000, output: 50_000_000 }
+const row: ModelPrice = { input: 1_000, output: 2_000 }
 
 const codeOf = (work: () => unknown): unknown => {
   try {
@@ -36,6 +46,55 @@ describe('a table of prices', () => {
     expect(
       codeOf(() => findPrice('x', definePrices({}, { base: own, unknownModel: 'deny' }))),
     ).toBe('unknown_model')
+  })
+
+  describe.each([
+    ['definePrices', (base: Prices) => definePrices({ mine: row }, { base })],
+    ['joinPrices', (base: Prices) => joinPrices(definePrices({ mine: row }), base)],
+    ['withTiers', (base: Prices) => withTiers(base, {})],
+    ['a copy', (base: Prices) => ({ ...base, unknownModel: dear })],
+    ['all of them', (base: Prices) => definePrices({}, { base: withTiers(joinPrices(base), {}) })],
+  ])('that is made of another by %s', (_, madeOf) => {
+    const changing = new Map([['new-model', row]])
+    const base: Prices = {
+      ...LIST_PRICES,
+      get: (name) => changing.get(name) ?? LIST_PRICES.get(name),
+      spellings: (model) => [model, model.replace(/^eu\./, '')],
+    }
+    const table = madeOf(base)
+
+    it('has the prices that the other has at each call', () => {
+      changing.set('new-model', row)
+      expect(findPrice('new-model', table)).toEqual(row)
+      changing.set('new-model', dear)
+      expect(findPrice('new-model', table)).toEqual(dear)
+      expect(priceOf({ input: 1_000_000, output: 0 }, 'new-model', table)).toBe(10_000_000)
+    })
+
+    it('finds a model by the spellings of the other, which counts it under one name', () => {
+      expect(table.nameOf('eu.gpt-4o')).toBe('gpt-4o')
+      expect(findPrice('eu.gpt-4o', table).input).toBe(2_500_000)
+      expect(table.nameOf('us.gpt-4o')).toBeUndefined()
+    })
+  })
+
+  it('joins others, each with its own spellings, and the first of them applies', () => {
+    const dated = { ...dear, asOf: '2026-11-01' }
+    const regional = {
+      ...definePrices({ 'gpt-4o': dear, 'gpt-4o-2024-08-06': dated }),
+      spellings: (model: string) => [model, model.replace(/^eu\./, '')],
+    }
+    const joined = definePrices({ own: row }, { base: joinPrices(regional, LIST_PRICES) })
+    expect(findPrice('eu.gpt-4o', joined)).toEqual(dear)
+    expect(findPrice('gpt-4o-2024-08-06', joined)).toEqual(dated)
+    expect(findPrice('gpt-4o-2024-11-20', joined)).toEqual(dear)
+    expect(findPrice('claude-4.5-haiku', joined).input).toBe(1_000_000)
+    // The names of one table are no spellings of another.
+    expect(joined.nameOf('eu.claude-haiku-4-5')).toBeUndefined()
+    expect(joined.models().get('gpt-4o')).toEqual(dear)
+    expect(
+      findPrice('none', joinPrices(LIST_PRICES, definePrices({}, { unknownModel: dear }))),
+    ).toEqual(dear)
   })
 
   it('may list a model as free, and no other is', () => {
@@ -101,6 +160,7 @@ describe('a table of prices', () => {
     ['a date that is none', model({ ...good, asOf: new Date() }), 'definePrices.m.asOf'],
     ['a name twice', () => table({ m: good, M: good }), 'definePrices.M'],
     ['a base that is none', () => withOptions({ base: { m: good } }), 'definePrices.options.base'],
+    ['a table to join that is none', () => joinPrices({ m: good } as never), 'joinPrices'],
     ['null as a base', () => withOptions({ base: null }), 'definePrices.options.base'],
     ['no table to find a price in', () => find({ m: good }), 'prices'],
     ['null to find a price in', () => find(null), 'prices'],

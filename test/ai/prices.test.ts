@@ -179,7 +179,7 @@ describe('a model’s name', () => {
 })
 
 describe('the list of prices', () => {
-  const list = [...LIST_PRICES.models]
+  const list = [...LIST_PRICES.models()]
 
   it('gives the source and the date of each price', () => {
     expect(list.length).toBeGreaterThan(30)
@@ -210,14 +210,14 @@ describe('the list of prices', () => {
   })
 
   it('has the figures on the vendors’ pages', () => {
-    expect(LIST_PRICES.models.get('claude-opus-4-5')).toMatchObject({
+    expect(LIST_PRICES.models().get('claude-opus-4-5')).toMatchObject({
       input: 5_000_000,
       cachedInput: 500_000,
       cacheWrite: 6_250_000,
       longCacheWrite: 10_000_000,
       output: 25_000_000,
     })
-    expect(LIST_PRICES.models.get('claude-haiku-5-5')).toMatchObject({
+    expect(LIST_PRICES.models().get('claude-haiku-5-5')).toMatchObject({
       input: 100_000,
       cachedInput: 10_000,
       cacheWrite: 125_000,
@@ -225,14 +225,14 @@ describe('the list of prices', () => {
       output: 500_000,
       long: { above: 100_000, input: 500_000, cacheWrite: 625_000, output: 2_500_000 },
     })
-    expect(LIST_PRICES.models.get('gpt-5.6-terra')).toMatchObject({
+    expect(LIST_PRICES.models().get('gpt-5.6-terra')).toMatchObject({
       input: 2_000_000,
       cachedInput: 200_000,
       cacheWrite: 2_500_000,
       output: 12_000_000,
       long: { above: 271_999, input: 4_000_000, output: 18_000_000 },
     })
-    expect(LIST_PRICES.models.get('gpt-5-nano')).toMatchObject({
+    expect(LIST_PRICES.models().get('gpt-5-nano')).toMatchObject({
       input: 50_000,
       cachedInput: 5_000,
       output: 400_000,

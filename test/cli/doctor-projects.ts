@@ -139,5 +139,5 @@ export const POST = modelHandler(limiter, { prices: LIST_PRICES }, {})
     type: 'module',
     exports: './index.js',
   }),
-  'node_modules/@sluice/ai/index.js': `export const LIST_PRICES = { models: new Map([['a', { asOf: '2019-01-01' }], ['b', { asOf: '${day}' }]]) }`,
+  'node_modules/@sluice/ai/index.js': `export const LIST_PRICES = { models: () => new Map([['a', { asOf: '2019-01-01' }], ['b', { asOf: '${day}' }]]) }`,
 })

@@ -50,6 +50,7 @@ export type {
   Prices,
   Rates,
 } from './prices/prices.ts'
+export { joinPrices } from './prices/join-prices.ts'
 export { LIST_PRICES } from './prices/price-list.ts'
 
 // Metering

@@ -12,18 +12,13 @@ const withoutVendor = (model: string): string =>
 export const baseName = (model: string): string =>
   withoutVendor(model).replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
 
-/** Returns the name that the price of a model is listed under: the most exact of those that it may have. */
-export function listedName(
-  model: string | undefined,
-  models: { readonly has: (name: string) => boolean },
-): string | undefined {
-  if (typeof model !== 'string') return undefined
+/** Returns the names that a model may be listed under, the most exact first. */
+export function spellingsOf(model: string): string[] {
   const base = baseName(model)
   // Gateways write the version of a Claude model with a dot, and some write it before the family.
   const dashed = base.startsWith('claude-') ? base.replaceAll('.', '-') : base
   const ordered = dashed.replace(/^(claude-)([\d-]+)-([a-z]+)$/, '$1$3-$2')
-  const names = [model.toLowerCase(), withoutVendor(model), base, dashed, ordered]
-  return names.find((name) => models.has(name))
+  return [model.toLowerCase(), withoutVendor(model), base, dashed, ordered]
 }
 
 /** Returns true if `name` is that of the model, or of one of its dated snapshots. */

@@ -1,7 +1,7 @@
 import { InputError } from '@sluice/core'
 import { invalidBody } from '../estimate/invalid-body.ts'
 import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
-import { baseName, isNamed, listedName } from '../model-name.ts'
+import { baseName, isNamed } from '../model-name.ts'
 import type { PricedUsage, Prices } from '../prices/prices.ts'
 import { API_RULES, isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
@@ -244,7 +244,7 @@ const isCount = (value: unknown): value is number =>
  */
 export function countedName(model: string, prices: Prices | undefined): string {
   if (prices === undefined) return baseName(model)
-  return listedName(model, prices.models) ?? 'other'
+  return prices.nameOf(model) ?? 'other'
 }
 
 /** The usage to take the price of: input is written to a cache where that may happen and costs more. */

@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
 } from '@sluice/core'
 import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/internal'
-import { listedName } from '../model-name.ts'
+import { spellingsOf } from '../model-name.ts'
 import { withOwnOptions } from '../own-options.ts'
 
 /** One line of a provider's table of limits; what is left out has none. */
@@ -120,6 +120,8 @@ export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
     throw new ConfigError('invalid_option', 'modelLimits.models', 'must limit something')
   }
   const modelOf = (name: string | undefined): string =>
-    name !== undefined && lines.has(name) ? name : (listedName(name, lines) ?? OTHER)
+    typeof name !== 'string'
+      ? OTHER
+      : ([name, ...spellingsOf(name)].find((one) => lines.has(one)) ?? OTHER)
   return { policies, modelOf }
 }

@@ -39,7 +39,7 @@ const OWN_ROWS: readonly (readonly [asOf: string, source: string, rows: Rows])[]
  */
 export const LIST_PRICES: Prices = /* @__PURE__ */ definePrices(
   /* @__PURE__ */ Object.assign(
-    Object.fromEntries(ANTHROPIC_PRICES.models),
+    Object.fromEntries(ANTHROPIC_PRICES.models()),
     ...OWN_ROWS.map((rows) => pricesOfRows(...rows)),
   ),
   { base: OPENAI_PRICES },

@@ -1,17 +1,15 @@
-import { ConfigError, InputError } from '@sluice/core'
+import { InputError } from '@sluice/core'
 import {
   MAX_UNITS,
   MUST_BE_UNITS,
   assertOptionRules,
-  assertText,
-  hasMethod,
   isUnits,
-  type OptionRule,
   type OptionRules,
 } from '@sluice/core/internal'
 import { isObject } from '../json.ts'
-import { listedName } from '../model-name.ts'
+import { spellingsOf } from '../model-name.ts'
 import type { Usage } from '../usage.ts'
+import { assertPrice, assertPrices, invalid, RATES } from './price-rules.ts'
 
 /** Prices in micro-dollars per million tokens: 2.50 dollars are 2_500_000. Whole numbers. */
 export interface Rates {
@@ -35,11 +33,16 @@ export interface ModelPrice extends Rates {
   readonly source?: string
 }
 
-/** A table of prices, made by `definePrices`. */
+/** A table of prices, made by `definePrices`. Its prices may change: ask it at each call. */
 export interface Prices {
-  readonly models: ReadonlyMap<string, ModelPrice>
   /** The price of a model that is not listed; `deny` throws. */
   readonly unknownModel: ModelPrice | 'deny'
+  /** Returns the price that is listed under this very name. */
+  get(name: string): ModelPrice | undefined
+  /** Returns the names that a model may be listed under, the most exact first. */
+  spellings(model: string): readonly string[]
+  /** Returns the name that a model is listed under: one for all its spellings. */
+  nameOf(model: string | undefined): string | undefined
   /** Does what `findPrice` does, with this table. Limits that count no dollars load no code of prices so. */
   findPrice(model: string | undefined, tier?: string): ModelPrice
   /**
@@ -50,11 +53,13 @@ export interface Prices {
   priceOf(usage: PricedUsage, model: string | undefined, fallback?: string): number
   /** Returns true if answers in this service tier have a price of their own, or that of the list. */
   hasTier(tier: string, model: string | undefined): boolean
+  /** Returns all that is listed now, by name. */
+  models(): ReadonlyMap<string, ModelPrice>
 }
 
 /** Options of `definePrices`. */
 export interface DefinePricesOptions {
-  /** A table to extend; what is listed anew replaces what it has. @default none */
+  /** A table to extend, also where it changes later; what is listed anew replaces what it has. @default none */
   readonly base?: Prices
   /**
    * The price of models that are not listed, or `'deny'` to throw `unknown_model` then.
@@ -67,10 +72,6 @@ export interface DefinePricesOptions {
 /** A usage, or an estimate of one. */
 export type PricedUsage = Pick<Usage, 'input' | 'output'> &
   Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels' | 'tier'>>
-
-const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
-/** The least price, a tenth of a cent: less is a price in dollars. */
-const LEAST = 1_000
 
 /** The tier that prices are for, as OpenAI, Anthropic and Groq name it. */
 const STANDARD_TIER = /^(default|standard|on_demand)/
@@ -105,20 +106,11 @@ export function definePrices(
     table.set(name, frozen(price))
   }
   return {
-    models: new Map([...(base?.models ?? []), ...table]),
-    unknownModel: unknownModel === 'deny' ? unknownModel : frozen(unknownModel),
-    // By `this`, so that a copy of the table with another part has the prices of the copy.
-    findPrice(model) {
-      const { models: listed, unknownModel: unlisted } = this
-      const price = listed.get(listedName(model, listed) ?? '')
-      if (price) return price
-      if (unlisted !== 'deny') return unlisted
-      throw new InputError('unknown_model', 'model', 'has no price: list it, or set unknownModel')
-    },
-    priceOf(usage, model, fallback) {
-      return priceOfUsage(this, usage, model, fallback)
-    },
-    hasTier: (tier) => STANDARD_TIER.test(tier),
+    ...METHODS,
+    unknownModel: frozen(unknownModel),
+    get: (name) => table.get(name) ?? base?.get(name),
+    spellings: base?.spellings ?? spellingsOf,
+    models: () => new Map([...(base?.models() ?? []), ...table]),
   }
 }
 
@@ -140,37 +132,6 @@ export function priceOf(usage: PricedUsage, model: string | undefined, prices: P
   return prices.priceOf(usage, model)
 }
 
-function priceOfUsage(
-  prices: Prices,
-  usage: PricedUsage,
-  model: string | undefined,
-  fallback: string | undefined,
-): number {
-  const isListed = fallback === undefined || listedName(model, prices.models)
-  const price = prices.findPrice(isListed ? model : fallback, usage.tier)
-  const { cachedInput = 0, cacheWrite = 0, longCacheWrite = 0, otherModels = [] } = usage
-  const own = { input: usage.input, cachedInput, cacheWrite, longCacheWrite, output: usage.output }
-  for (const name of RATES) {
-    if (!isUnits(own[name])) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
-  }
-  let others = 0
-  for (const other of otherModels) {
-    others += prices.priceOf(other, other.model, fallback)
-    for (const name of RATES) own[name] = Math.max(0, own[name] - other[name])
-  }
-  const rates = price.long && own.input > price.long.above ? price.long : price
-  const writeRate = rates.cacheWrite ?? rates.input
-  const written = Math.max(own.cacheWrite, own.longCacheWrite)
-  // Products of these exceed what a double holds exactly.
-  const total =
-    times(Math.max(0, own.input - own.cachedInput - written), rates.input) +
-    times(own.cachedInput, rates.cachedInput ?? rates.input) +
-    times(written - own.longCacheWrite, writeRate) +
-    times(own.longCacheWrite, rates.longCacheWrite ?? writeRate) +
-    times(own.output, rates.output)
-  return Math.min(MAX_UNITS, others + Number((total + 999_999n) / 1_000_000n))
-}
-
 /**
  * The price of a model.
  *
@@ -184,37 +145,6 @@ export function findPrice(model: string | undefined, prices: Prices): ModelPrice
   return prices.findPrice(model)
 }
 
-const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
-
-/** Throws a `ConfigError` unless `value` is a table of prices. */
-export const assertPrices: OptionRule = /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices')
-
-const assertUnits: OptionRule = (option, value) => {
-  if (!isUnits(value)) throw invalid(option)
-}
-
-const assertRate: OptionRule = (option, rate) => {
-  assertUnits(option, rate)
-  if (Number(rate) > 0 && Number(rate) < LEAST) {
-    const message = `is in micro-dollars per million tokens, 0 or from ${LEAST}; $3 are 3_000_000`
-    throw invalid(option, message)
-  }
-}
-
-const RATE_RULES = /* @__PURE__ */ Object.fromEntries(RATES.map((name) => [name, assertRate]))
-
-/** A rule that allows prices with the parts that these rules allow. */
-const priceRule =
-  (rules: Readonly<Record<string, OptionRule>>): OptionRule =>
-  (option, price) =>
-    assertOptionRules(option, price, { ...RATE_RULES, ...rules }, 'input', 'output', 'above')
-
-const assertPrice = /* @__PURE__ */ priceRule({
-  long: /* @__PURE__ */ priceRule({ above: assertUnits }),
-  asOf: assertText,
-  source: assertText,
-})
-
 const TABLE_RULES: OptionRules<DefinePricesOptions> = {
   base: assertPrices,
   unknownModel(option, price) {
@@ -224,11 +154,49 @@ const TABLE_RULES: OptionRules<DefinePricesOptions> = {
   },
 }
 
-function frozen(price: ModelPrice): ModelPrice {
-  const copy = structuredClone(price)
-  Object.freeze(copy.long)
-  return Object.freeze(copy)
+/** The methods of every table. By `this`, so that a copy of a table with another part has the prices of the copy. */
+const METHODS: Pick<Prices, 'nameOf' | 'findPrice' | 'priceOf' | 'hasTier'> & ThisType<Prices> = {
+  nameOf(model) {
+    return typeof model === 'string' ? this.spellings(model).find(this.get) : undefined
+  },
+  findPrice(model) {
+    const { unknownModel } = this
+    const price = this.get(this.nameOf(model) ?? '')
+    if (price) return price
+    if (unknownModel !== 'deny') return unknownModel
+    throw new InputError('unknown_model', 'model', 'has no price: list it, or set unknownModel')
+  },
+  priceOf(usage, model, fallback) {
+    const price = this.findPrice(this.nameOf(model) ? model : (fallback ?? model), usage.tier)
+    const { cachedInput = 0, cacheWrite = 0, longCacheWrite = 0, otherModels = [] } = usage
+    const own = { ...usage, cachedInput, cacheWrite, longCacheWrite }
+    for (const name of RATES) {
+      if (!isUnits(own[name])) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
+    }
+    let others = 0
+    for (const other of otherModels) {
+      others += this.priceOf(other, other.model, fallback)
+      for (const name of RATES) own[name] = Math.max(0, own[name] - other[name])
+    }
+    const rates = price.long && own.input > price.long.above ? price.long : price
+    const writeRate = rates.cacheWrite ?? rates.input
+    const written = Math.max(own.cacheWrite, own.longCacheWrite)
+    // Products of these exceed what a double holds exactly.
+    const total =
+      times(Math.max(0, own.input - own.cachedInput - written), rates.input) +
+      times(own.cachedInput, rates.cachedInput ?? rates.input) +
+      times(written - own.longCacheWrite, writeRate) +
+      times(own.longCacheWrite, rates.longCacheWrite ?? writeRate) +
+      times(own.output, rates.output)
+    return Math.min(MAX_UNITS, others + Number((total + 999_999n) / 1_000_000n))
+  },
+  hasTier: (tier) => STANDARD_TIER.test(tier),
 }
 
-const invalid = (option: string, message: string = MUST_BE_UNITS): ConfigError =>
-  new ConfigError('invalid_option', option, message)
+const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
+
+function frozen<Price extends ModelPrice | 'deny'>(price: Price): Price {
+  const copy = structuredClone(price)
+  Object.freeze((copy as ModelPrice).long)
+  return Object.freeze(copy)
+}

@@ -1,7 +1,7 @@
 import { assertOptions } from '@sluice/core/internal'
-import { listedName } from '../model-name.ts'
 import { withOwnOptions } from '../own-options.ts'
-import { assertPrices, definePrices, type ModelPrice, type Prices } from './prices.ts'
+import { assertPrices } from './price-rules.ts'
+import { definePrices, type ModelPrice, type Prices } from './prices.ts'
 
 /** Prices by service tier and model. A tier is named as answers name it; `fast` is Anthropic's fast mode. */
 export type TierPrices = Readonly<Record<string, Readonly<Record<string, ModelPrice>>>>
@@ -19,10 +19,10 @@ export type TierPrices = Readonly<Record<string, Readonly<Record<string, ModelPr
 export function withTiers(prices: Prices, tiers: TierPrices): Prices {
   assertPrices('withTiers.prices', prices)
   assertOptions('withTiers.tiers', tiers)
-  const tables = new Map<string, Prices['models']>()
+  const tables = new Map<string, Prices>()
   for (const [tier, models] of Object.entries(tiers)) {
     const table = withOwnOptions(`withTiers.tiers.${tier}`, '', () => definePrices(models))
-    tables.set(tier, table.models)
+    tables.set(tier, table)
   }
   return {
     ...prices,
@@ -31,7 +31,7 @@ export function withTiers(prices: Prices, tiers: TierPrices): Prices {
       if (tier === '' || prices.hasTier(tier, model)) return price
       const ofTier = listed(tables.get(tier), model)
       if (ofTier) return ofTier
-      const all = [...tables.values()].map((models) => listed(models, model) ?? price)
+      const all = [...tables.values()].map((table) => listed(table, model) ?? price)
       return all.reduce((one, other) => (one.output < other.output ? other : one), price)
     },
     hasTier: (tier, model) =>
@@ -39,12 +39,8 @@ export function withTiers(prices: Prices, tiers: TierPrices): Prices {
   }
 }
 
-function listed(
-  models: Prices['models'] | undefined,
-  model: string | undefined,
-): ModelPrice | undefined {
-  return models?.get(listedName(model, models) ?? '')
-}
+const listed = (prices: Prices | undefined, model: string | undefined): ModelPrice | undefined =>
+  prices?.get(prices.nameOf(model) ?? '')
 
 /** Dollars per million tokens, as the page prints them. */
 const rates = (input: number, cachedInput: number, output: number): ModelPrice => ({

@@ -68,8 +68,8 @@ async function listedPrices(source: ProjectSource): Promise<DatedTable[]> {
     }
   }
   const tables = [...imported].map(async ([name, from]): Promise<DatedTable[]> => {
-    const { models } = ((await load(source.folder, from))?.[name] ?? {}) as Partial<Prices>
-    const dates = [...(models?.values() ?? [])].map(({ asOf = '' }) => ({ name, asOf }))
+    const table = (await load(source.folder, from))?.[name] as Partial<Prices> | undefined
+    const dates = [...(table?.models?.().values() ?? [])].map(({ asOf = '' }) => ({ name, asOf }))
     return dates
       .filter(({ asOf }) => isDate(asOf))
       .toSorted(newestFirst)
