@@ -1,5 +1,5 @@
 import { serve } from '@hono/node-server'
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { createMcpHandler } from '@modelcontextprotocol/server'
 import { rateLimit } from '@sluice/adapters/hono'
 import { countMessages } from '@sluice/adapters/mcp'
 import { Hono } from 'hono'
@@ -8,11 +8,8 @@ import { limiter } from './limits.ts'
 import { createTools } from './tools.ts'
 
 const app = new Hono()
+const mcp = createMcpHandler(createTools)
 app.use('/mcp', rateLimit(limiter, { subject: tenantFromJwt, cost: countMessages() }))
-app.post('/mcp', async (context) => {
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-  await createTools().connect(transport)
-  return transport.handleRequest(context.req.raw)
-})
+app.post('/mcp', (context) => mcp.fetch(context.req.raw))
 
 serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) })

@@ -1,4 +1,4 @@
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { McpServer } from '@modelcontextprotocol/server'
 import { rateLimit } from '@sluice/adapters/mcp'
 import { z } from 'zod'
 import { tenantFromJwt } from './auth.ts'
@@ -10,6 +10,6 @@ const chat = limited('chat', ({ prompt }: { prompt: string }) => say(`You said: 
 
 export function createTools(): McpServer {
   const server = new McpServer({ name: 'tools', version: '1.0.0' })
-  server.registerTool('chat', { inputSchema: { prompt: z.string() } }, chat)
+  server.registerTool('chat', { inputSchema: z.object({ prompt: z.string() }) }, chat)
   return server
 }

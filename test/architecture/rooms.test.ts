@@ -24,7 +24,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
     /^(next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
   'packages/cloudflare/src': /^cloudflare:workers$/,
   'packages/adapters/src':
-    /^(@modelcontextprotocol\/sdk\/(types|shared\/protocol)\.js|@sveltejs\/kit|@trpc\/server(\/observable)?|astro|express|fastify|h3|hono(\/route)?|node:http|react-router)$/,
+    /^(@sveltejs\/kit|@trpc\/server(\/observable)?|astro|express|fastify|h3|hono(\/route)?|node:http|react-router)$/,
   'packages/otel/src': /^@opentelemetry\/api$/,
   'packages/dashboard/src': /^(react|react-dom\/client|uplot)$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,

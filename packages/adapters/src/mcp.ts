@@ -1,9 +1,3 @@
-import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
-import type {
-  CallToolResult,
-  ServerNotification,
-  ServerRequest,
-} from '@modelcontextprotocol/sdk/types.js'
 import type { AllowedDecision } from '@sluice/core'
 import {
   createGuard,
@@ -16,13 +10,41 @@ import {
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { headersOf } from './internal/fetch-headers.ts'
 import { assertRouteId } from './internal/route-option.ts'
-import { assertCode, refusedResult, withHeaders } from './internal/tool-result.ts'
+import {
+  assertCode,
+  refusedResult,
+  withHeaders,
+  type RefusedResult,
+  type ToolResult,
+} from './internal/tool-result.ts'
 
 export { countMessages } from './internal/count-messages.ts'
 export type { CountMessagesOptions, MessageCost } from './internal/count-messages.ts'
 
-/** The last argument of a tool's callback: who calls, and over which transport. */
-export type ToolExtra = RequestHandlerExtra<ServerRequest, ServerNotification>
+export type { RefusedResult, ToolResult } from './internal/tool-result.ts'
+
+/** The caller that the SDK has authenticated. */
+export interface ToolCaller {
+  readonly token: string
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  readonly extra?: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * The last argument of a tool's callback: who calls, and over which transport. Version 2 of the SDK has it in
+ * `mcpReq` and `http`, version 1 in the other fields. An app has one of them, so neither is imported.
+ */
+export interface ToolExtra {
+  readonly mcpReq?: { readonly signal: AbortSignal } | undefined
+  readonly http?:
+    { readonly req?: Request | undefined; readonly authInfo?: ToolCaller | undefined } | undefined
+  readonly sessionId?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly requestInfo?:
+    { readonly headers: Readonly<Record<string, string | string[] | undefined>> } | undefined
+  readonly authInfo?: ToolCaller | undefined
+}
 
 /** The values that functions of the options get beside the request. */
 export type ToolContext = [extra: ToolExtra, input: unknown]
@@ -39,17 +61,20 @@ export interface RateLimitOptions extends Pick<
 }
 
 /** Wraps the callback of a tool, which is counted by its name. */
-export type LimitTool = <Values extends unknown[] = [extra: ToolExtra]>(
+export type LimitTool = <
+  Values extends unknown[] = [extra: ToolExtra],
+  Result extends ToolResult = ToolResult,
+>(
   name: string,
-  callback: (...values: Values) => CallToolResult | Promise<CallToolResult>,
-) => (...values: Values) => Promise<CallToolResult>
+  callback: (...values: Values) => Result | Promise<Result>,
+) => (...values: Values) => Promise<Result | RefusedResult>
 
 const OPTIONS = ['subject', 'cost', 'maxDelayMs', 'unauthenticated', 'headers', 'waitUntil', 'code']
 
 const requests = new WeakMap<ToolExtra, Request>()
 
 /**
- * Creates a function that limits tools of an MCP server. A call is counted by the name of its tool. One
+ * Creates a function that limits tools of an MCP server, of version 2 or 1 of the SDK. A call is counted by the name of its tool. One
  * without a subject, or that a policy denies, gets a result with `isError` that tells the model when to
  * call again. The results of other calls have the limits' headers in their `_meta`.
  *
@@ -119,7 +144,8 @@ export function decisionOf(extra: ToolExtra): AllowedDecision | undefined {
 }
 
 /** Returns the HTTP request of a call as its transport describes it, to a URL of its tool. */
-function requestOf(name: string, { requestInfo, signal }: ToolExtra): Request {
-  const headers = headersOf(requestInfo?.headers ?? {})
-  return new Request(`mcp://tools/${encodeURIComponent(name)}`, { method: 'POST', headers, signal })
+function requestOf(name: string, { mcpReq, http, requestInfo, signal }: ToolExtra): Request {
+  const headers = http?.req?.headers ?? headersOf(requestInfo?.headers ?? {})
+  const url = `mcp://tools/${encodeURIComponent(name)}`
+  return new Request(url, { method: 'POST', headers, signal: mcpReq?.signal ?? signal ?? null })
 }

@@ -1,5 +1,3 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import type { RateLimitOptions } from '@sluice/adapters/mcp'
 import { concurrency, createLimiter, fixedWindow, leakyBucket, type Limiter } from '@sluice/core'
 import { reserving } from '@sluice/core/http'
@@ -9,7 +7,7 @@ import { perMinute, setUpAtMidnight } from '../../core/http/support.ts'
 import { ACME } from '../../support/limiters.ts'
 import { MIDNIGHT } from '../../support/times.ts'
 import { holdTimers, storeDown } from '../support.ts'
-import { createServerOf, text } from './support.ts'
+import { SDKS, text } from './support.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -28,27 +26,6 @@ const create = (): Limiter =>
     ],
   })
 
-/** A client of these tools, by default over a transport without HTTP. */
-async function connect(
-  limiter: Limiter,
-  options: Partial<RateLimitOptions> = {},
-  search = async () => {},
-) {
-  const server = createServerOf(limiter, { subject: () => ACME, ...options }, search)
-  const [ours, theirs] = InMemoryTransport.createLinkedPair()
-  await server.connect(ours)
-  const client = new Client({ name: 'client', version: '1.0.0' })
-  await client.connect(theirs)
-  closing.push(
-    () => server.close(),
-    () => client.close(),
-  )
-  // The client holds results to the output schemas that it has read.
-  await client.listTools()
-  return (name = 'search', signal?: AbortSignal) =>
-    client.callTool({ name, arguments: { query: 'why' } }, undefined, signal && { signal })
-}
-
 /** What the adapter tells of a call, for programs. */
 const facts = ({ _meta: meta }: { readonly _meta?: Record<string, unknown> | undefined }) =>
   meta?.['sluice/rate-limit']
@@ -58,7 +35,20 @@ async function left(limiter: Limiter): Promise<number[]> {
   return policies.map(({ remaining }) => remaining)
 }
 
-describe('a tool', () => {
+describe.each(SDKS)('a tool in %s of the SDK', (_, { inMemory }) => {
+  /** Calls tools over a transport without HTTP. */
+  async function connect(
+    limiter: Limiter,
+    options: Partial<RateLimitOptions> = {},
+    search = async () => {},
+  ) {
+    const client = await inMemory(limiter, { subject: () => ACME, ...options }, search)
+    closing.push(() => client.close())
+    // The client holds results to the output schemas that it has read.
+    await client.listTools()
+    return (name = 'search') => client.callTool({ name, arguments: { query: 'why' } })
+  }
+
   it('answers with the limits in _meta, and a denial tells the model when to call again', async () => {
     const call = await connect(perMinute(1))
     const allowed = await call()

@@ -1,6 +1,19 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { ConfigError } from '@sluice/core'
 import type { DenialBody } from '@sluice/core/http'
+
+/** The result of a tool, as far as the limits read it. */
+export interface ToolResult {
+  readonly content?: unknown
+  readonly isError?: boolean | undefined
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The result of a call that is refused. A type, because interfaces lack the index signature of the SDK's results. */
+export type RefusedResult = {
+  isError: true
+  content: { type: 'text'; text: string }[]
+  _meta: Record<string, unknown>
+}
 
 /** The field of `_meta` that is ours. */
 const META = 'sluice/rate-limit'
@@ -18,7 +31,7 @@ export function assertCode(option: string, code: unknown): void {
 export async function refusedResult(
   response: Response,
   code: number | undefined,
-): Promise<CallToolResult> {
+): Promise<RefusedResult> {
   const text = await response.text()
   // Without a body, the client is gone.
   const body = (text === '' ? { message: 'Cancelled.' } : JSON.parse(text)) as Partial<DenialBody>
@@ -33,13 +46,13 @@ export async function refusedResult(
 }
 
 /** Adds the limits' headers to a result, unless it is the denial of a limiter further in. */
-export function withHeaders(
-  result: CallToolResult,
+export function withHeaders<Result extends ToolResult>(
+  result: Result,
   headers: Readonly<Record<string, string>>,
-): CallToolResult {
-  const { _meta: meta, ...rest } = result
+): Result {
+  const meta = result._meta
   if (result.isError === true && meta?.[META] !== undefined) return result
-  return { ...rest, _meta: { ...meta, [META]: headers } }
+  return { ...result, _meta: { ...meta, [META]: headers } }
 }
 
 function isoSeconds(seconds: number): string {
