@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { EdgeRuntime } from 'edge-runtime'
 import { build } from 'esbuild'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 const page = readFileSync(new URL('../../docs/vercel.md', import.meta.url), 'utf8')
@@ -21,12 +21,39 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
+  vi.unstubAllEnvs()
   rmSync(folder, { recursive: true, force: true })
   await local.close()
 })
 
-/** Bundles a file of the page as Vercel does, and loads it into its runtime. */
-async function deploy(file: string): Promise<EdgeRuntime> {
+/** Sends a request to the deployed file. */
+type Send = (
+  url: string,
+  init: { method: string; headers: Record<string, string> },
+) => Promise<Response>
+
+/** Loads a file of the page as Node.js does, by the export that Vercel calls. */
+async function deployToNode(file: string): Promise<Send> {
+  vi.stubEnv('JWT_SECRET', SECRET)
+  vi.stubEnv('UPSTASH_REDIS_REST_URL', local.url)
+  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', local.token)
+  const { outputFiles } = await build({
+    entryPoints: [join(folder, file)],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+  })
+  const bundle = join(folder, 'function.mjs')
+  writeFileSync(bundle, outputFiles[0]?.text ?? '')
+  const { default: exported } = (await import(pathToFileURL(bundle).href)) as {
+    readonly default: { readonly fetch: (request: Request) => Promise<Response> }
+  }
+  return (url, init) => exported.fetch(new Request(url, init))
+}
+
+/** Bundles a file of the page as Vercel does, and loads it into its edge runtime. */
+async function deployToEdge(file: string): Promise<Send> {
   const { outputFiles } = await build({
     stdin: {
       contents: `import handle from ${JSON.stringify(join(folder, file))}
@@ -44,35 +71,40 @@ async function deploy(file: string): Promise<EdgeRuntime> {
     UPSTASH_REDIS_REST_URL: local.url,
     UPSTASH_REDIS_REST_TOKEN: local.token,
   }
-  return new EdgeRuntime({
+  const runtime = new EdgeRuntime({
     initialCode: outputFiles[0]?.text ?? '',
     extend: (context) => Object.assign(context, { process: { env } }),
   })
+  return (url, init) => runtime.dispatchFetch(url, init)
 }
 
 it.each([
-  ['api/chat.ts', 'https://app.example/api/chat', '{"answer":42}', null],
-  ['middleware.ts', 'https://app.example/api/models/chat', '', '1'],
-])('%s limits a tenant in the runtime of Vercel’s edge', async (file, url, body, next) => {
-  const runtime = await deploy(file)
-  const token = await new SignJWT({ tenant: `vercel-${crypto.randomUUID()}` })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setExpirationTime('5m')
-    .sign(new TextEncoder().encode(SECRET))
-  const send = (headers: Record<string, string>) =>
-    runtime.dispatchFetch(url, { method: 'POST', headers })
-  expect((await send({})).status).toBe(401)
+  ['middleware.ts', deployToEdge, '/api/models/chat', '', '1'],
+  ['api/chat.ts', deployToNode, '/api/chat', '{"answer":42}', null],
+  ['api/edge.ts', deployToEdge, '/api/edge', '{"answer":42}', null],
+])(
+  '%s limits a tenant in the runtime that Vercel gives it',
+  async (file, deploy, path, body, next) => {
+    const dispatch = await deploy(file)
+    const token = await new SignJWT({ tenant: `vercel-${crypto.randomUUID()}` })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setExpirationTime('5m')
+      .sign(new TextEncoder().encode(SECRET))
+    const send = (headers: Record<string, string>) =>
+      dispatch(`https://app.example${path}`, { method: 'POST', headers })
+    expect((await send({})).status).toBe(401)
 
-  const authorization = `Bearer ${token}`
-  for (let sent = 1; sent <= 20; sent += 1) {
-    const answer = await send({ authorization })
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(20 - sent))
-    expect(answer.headers.get('x-middleware-next')).toBe(next)
-    expect(await answer.text()).toBe(body)
-  }
-  const denied = await send({ authorization })
-  expect(denied.status).toBe(429)
-  expect(denied.headers.get('x-middleware-next')).toBe(null)
-  expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0)
-})
+    const authorization = `Bearer ${token}`
+    for (let sent = 1; sent <= 20; sent += 1) {
+      const answer = await send({ authorization })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(20 - sent))
+      expect(answer.headers.get('x-middleware-next')).toBe(next)
+      expect(await answer.text()).toBe(body)
+    }
+    const denied = await send({ authorization })
+    expect(denied.status).toBe(429)
+    expect(denied.headers.get('x-middleware-next')).toBe(null)
+    expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0)
+  },
+)
