@@ -19,7 +19,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   file: 'nouns stores places node',
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
-  explain: 'nouns policies stores limiter',
+  explain: 'nouns policies stores limiter reservations',
   upstream: 'nouns policies stores limiter',
   routes: 'nouns',
   http: 'nouns routes stores limiter reservations',

@@ -48,7 +48,7 @@ const CASES: Readonly<Record<string, Case>> = {
     spent: { usd: 960_000, call: 1 },
     asked: { usd: 120_000, call: 1 },
     message:
-      'This call may cost $0.12; $0.04 of $1.00 of policy "budget" is left while calls are in flight. Retry in 1 s.',
+      'This call may cost $0.12; $0.04 of $1.00 of policy "budget" is left; more is held by calls in flight. Retry in 1 s.',
     remaining: '40000',
   },
   'a day, where a month denies for longer': {
@@ -77,7 +77,7 @@ const CASES: Readonly<Record<string, Case>> = {
     spent: { call: 2 },
     asked: { call: 1 },
     message:
-      'This call may cost 1; 0 of 2 calls of policy "calls" are left while calls are in flight. Retry in 1 s.',
+      'This call may cost 1; 0 of 2 calls of policy "calls" are left; more is held by calls in flight. Retry in 1 s.',
     remaining: '0',
   },
   'a cost above the limit': {
@@ -89,10 +89,11 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
-/** A limiter of which so much is reserved, and the denial of the next call. */
+/** A limiter of which so much is spent, or held by calls in flight, and the denial of the next call. */
 async function denialOf({ policies, spent, asked }: Case): Promise<DeniedDecision> {
   const { limiter } = setUpAtMidnight(...policies)
-  await reserve(limiter, ACME, { cost: spent })
+  const call = await reserve(limiter, ACME, { cost: spent })
+  if (call.allowed && !spent['call']) await call.settle(spent)
   const decision = await reserve(limiter, ACME, { cost: asked })
   if (decision.allowed) throw new Error('It should have denied')
   return decision

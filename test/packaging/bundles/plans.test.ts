@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/bundle.ts'
 
 const OPTIONAL =
-  /^(limiter\/(retry-write|held)|plans\/(?!plans\.js)|configuration\/|reservations\/|policies\/(rollout|backpressure)\.js)/
+  /^(limiter\/retry-write|plans\/(?!plans\.js)|configuration\/|reservations\/|policies\/(rollout|backpressure)\.js)/
 
 const BARE = `
   export { createLimiter, slidingWindow } from '@sluice/core'
@@ -69,8 +69,8 @@ describe('a Worker loads', () => {
       'reservations',
       `export { reserve } from '@sluice/core/reservations'`,
       [
-        'limiter/held.js',
         'reservations/fit-call.js',
+        'reservations/held.js',
         'reservations/mark.js',
         'reservations/max-share.js',
         'reservations/reservation-data.js',

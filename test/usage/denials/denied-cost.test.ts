@@ -57,7 +57,7 @@ describe.each(STORES_TO_TEST)('the cost of the latest denial, over %s', (name) =
     expect(await denied.json()).toMatchObject({
       error: 'concurrency_exceeded',
       message:
-        'This call may cost $0.12; $0.04 of $1.00 of policy "budget" is left while calls are in flight. Retry in 1 s.',
+        'This call may cost $0.12; $0.04 of $1.00 of policy "budget" is left; more is held by calls in flight. Retry in 1 s.',
     })
     await flushDenials(limiter)
     expect(await listDenials(limiter, 'acme')).toMatchObject([

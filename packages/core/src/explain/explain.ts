@@ -10,7 +10,7 @@ import type { Subject } from '../subject.ts'
 import { parseCall } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { explainDenial } from '../limiter/held.ts'
+import { explainDenial } from '../reservations/held.ts'
 
 /** Options of `explain`. */
 export interface ExplainOptions<Unit extends string = string> {
@@ -83,7 +83,8 @@ export async function explain<
   const runtime = runtimeOf(limiter)
   const call = parseCall(subject, options, false, ['cost'])
   const outcome = await decide(runtime, call)
-  const decision = outcome.decision.allowed ? outcome.decision : explainDenial(outcome.decision)
+  explainDenial(outcome, runtime)
+  const { decision } = outcome
   const denying = decision.policies.filter(({ fits, enforced }) => !fits && enforced)
   const denials: PolicyDenial[] = []
   for (const state of denying) denials.push(await denialBy(state, runtime, call))

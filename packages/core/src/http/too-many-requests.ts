@@ -95,6 +95,6 @@ function message(
   // A quota ends at a time of the calendar, unless another policy denies for longer.
   if (isQuota(reason) && violated.retryAfterMs === retryAfterMs)
     end = ` until ${new Date(at + Number(retryAfterMs)).toUTCString().slice(5)}.`
-  if (reason === 'concurrency_exceeded') end = ` while calls are in flight${end}`
+  if (reason === 'concurrency_exceeded') end = `; more is held by calls in flight${end}`
   return `This call may cost ${units(cost)}; ${units(remaining)} of ${units(burst)}${isMoney ? '' : ` ${unit}s`} of policy "${name}" ${isMoney ? 'is' : 'are'} left${end}`
 }

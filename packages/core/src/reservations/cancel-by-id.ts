@@ -1,11 +1,11 @@
 import type { Cost } from '../cost.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
-import type { Charge, ReservationData } from './reservation-data.ts'
+import type { ReservationData } from './reservation-data.ts'
 import { decide } from '../limiter/decide.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { assertReservationId } from './reservation-data.ts'
+import { assertReservationId, chargeOf } from './reservation-data.ts'
 import { settle, type Settled } from './settle.ts'
 import { startTelling } from './telling.ts'
 
@@ -43,14 +43,7 @@ export async function cancelById<
   assertReservationId(id)
   const runtime = runtimeOf(limiter)
   const { entries, decision } = await decide(runtime, parseCall(subject, options, false, ['cost']))
-  const charges = entries.map(({ policy, key, limit, burst, cost, index }): Charge => ({
-    policy: policy.name,
-    key,
-    limit,
-    burst,
-    units: cost,
-    index,
-  }))
+  const charges = entries.map((entry) => chargeOf(entry))
   const { plan, at } = decision
   const limits = Object.fromEntries(
     entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),

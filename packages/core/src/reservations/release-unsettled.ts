@@ -12,7 +12,7 @@ import { runtimeOf } from '../limiter/runtime.ts'
 import { argument, KEY_BEFORE_LAST } from '../lua/expressions.ts'
 import { CLOCK } from '../lua/program.ts'
 import { KEPT, noteCharge, writeMark, type Unsettled } from './mark.ts'
-import { markKey, parseReservation, type Charge, type ReservationData } from './reservation-data.ts'
+import { chargeOf, markKey, parseReservation, type ReservationData } from './reservation-data.ts'
 import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
 import { startTelling } from './telling.ts'
@@ -64,10 +64,7 @@ export async function sweepUnsettled<
 const RELEASE: Unsettled = {
   mark(id, entries, settleWithinMs, ttlMs) {
     const openKey = RELEASE.openKey(entries)
-    const charges = entries.map(({ policy, key, limit, burst, cost: units, index }): Charge => {
-      const { name } = policy
-      return { policy: name, key, limit, burst, units, index }
-    })
+    const charges = entries.map((entry) => chargeOf(entry))
     const reservation: ReservationData = { id, madeIn: 'store', settleBy: 0, charges, openKey }
     return {
       kind: RELEASED_LATER,

@@ -1,4 +1,5 @@
 import type { ReservationOrigin } from '../limiter/events.ts'
+import type { Entry } from '../stores/store.ts'
 import { isUnits } from '../internal/validation.ts'
 import { InputError } from '../errors.ts'
 
@@ -29,6 +30,12 @@ export interface Charge {
   /** The position of the policy in the limiter that reserved. */
   readonly index: number
 }
+
+/** Returns the charge of an entry. */
+export const chargeOf = (
+  { policy: { name }, key, limit, burst, cost, index }: Entry,
+  units: number = cost,
+): Charge => ({ policy: name, key, limit, burst, units, index })
 
 /** The key of the mark that allows a reservation to be settled. */
 export const markKey = (id: string): string => `hold:${id}`

@@ -6,7 +6,7 @@ import { InputError } from '../errors.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { parseReservation, type ReservationData } from './reservation-data.ts'
 import { settle, type Settled } from './settle.ts'
-import { startTelling } from './telling.ts'
+import { startTelling, unansweredOf, type Telling } from './telling.ts'
 
 /** A charge that is an estimate until it is settled. If it is never settled, the estimate stays charged. */
 export interface Reservation<Unit extends string = string> {
@@ -45,8 +45,8 @@ export function reservation<Unit extends string>(
 export function createReservation<Unit extends string>(
   data: ReservationData,
   runtime: LimiterRuntime,
+  telling: Telling = startTelling(),
 ): Reservation<Unit> {
-  const telling = startTelling()
   return {
     async settle(actual) {
       if (actual === undefined || actual === null) {
@@ -60,6 +60,10 @@ export function createReservation<Unit extends string>(
       return settle(data, runtime, unitsOf, telling)
     },
     cancel: () => settle(data, runtime, () => 0, telling),
-    toJSON: () => data,
+    toJSON() {
+      // Whoever gets the data may settle it, and this process does not hear of that.
+      unansweredOf(runtime).delete(data.id)
+      return data
+    },
   }
 }

@@ -5,22 +5,17 @@ import type { DecideCall, Outcome } from '../limiter/outcome.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import type { Reservation } from './reservation.ts'
-import { ConfigError } from '../errors.ts'
 import { runInBackground, type WaitUntil } from '../internal/background.ts'
+import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { report } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { keepingMark, type Unsettled } from './mark.ts'
-import {
-  assertReservationId,
-  markKey,
-  type Charge,
-  type ReservationData,
-} from './reservation-data.ts'
+import { assertReservationId, chargeOf, markKey, type ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
-import { explainDenial } from '../limiter/held.ts'
+import { explainDenial } from './held.ts'
 import { limitedToShare } from './max-share.ts'
 import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
@@ -115,9 +110,10 @@ export async function reserve<
     const swept = await releaseDue(unsettled, runtime, outcome, call.waitUntil)
     if (swept > 0) outcome = await runtime.decide(runtime, decideCall)
   }
-  const decision = outcome.decision.allowed ? outcome.decision : explainDenial(outcome.decision)
+  explainDenial(outcome, runtime)
+  const { decision } = outcome
   // Only the last, as the caller gets it: a denial that is decided again is not the answer.
-  report(runtime, decideCall, { ...outcome, decision })
+  report(runtime, decideCall, outcome)
   const dataOf = (made: Outcome): ReservationData =>
     reservationData(made, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {
@@ -126,12 +122,16 @@ export async function reserve<
     return decision
   }
   const data = dataOf(outcome)
+  const known = unansweredOf(runtime)
   // A sweep of this process must not tell of the release of a charge that nobody has heard of.
-  if (unsettled && data.madeIn === 'nowhere') {
-    unansweredOf(runtime).set(markKey(data.id), startTelling(true))
-  }
+  if (unsettled && data.madeIn === 'nowhere') known.set(markKey(data.id), startTelling(true))
+  const telling = startTelling(false, data)
+  known.set(data.id, telling)
   runtime.events.reserved?.({ data, subject, decision, entries: outcome.entries })
-  const reserved = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
+  const reserved = {
+    ...createReservation<Unit>(data, runtime, telling),
+    ...grantedOf(call, outcome),
+  }
   return { ...decision, ...reserved }
 }
 
@@ -155,7 +155,7 @@ async function cancelDenied(data: ReservationData, runtime: LimiterRuntime): Pro
   const { storeFailed } = await settleWithRetry(() => settle(data, runtime, () => 0, telling))
   if (!storeFailed) return
   const message =
-    'A reservation was denied without the store, which has failed for three attempts to cancel it; if only the reply was lost, its estimate stays charged'
+    'A reservation was denied without the store and not cancelled; its estimate may stay charged'
   runtime.events.problem({ code: 'reservation_lost', message })
 }
 
@@ -169,12 +169,11 @@ function reservationData(
 ): ReservationData {
   const { verdicts, degraded } = reply
   const isBlind = degraded !== undefined && (verdicts.length === 0 || !decision.allowed)
-  const charges = entries.flatMap(({ policy, key, limit, burst, cost, index }, at): Charge[] => {
-    if (!isBlind && !isReserved(verdicts[at], cost)) return []
-    // A decision without the store has not compared the cost with any limit.
-    const units = Math.min(cost, policy.maxUnits)
-    return [{ policy: policy.name, key, limit, burst, units, index }]
-  })
+  const reserved = entries.filter(({ cost }, at) => isBlind || isReserved(verdicts[at], cost))
+  // A decision without the store has not compared the cost with any limit.
+  const charges = reserved.map((entry) =>
+    chargeOf(entry, Math.min(entry.cost, entry.policy.maxUnits)),
+  )
   const madeIn = isBlind ? 'nowhere' : degraded ? 'memory' : 'store'
   const openKey = charges.length > 0 ? unsettled?.openKey(entries) : undefined
   return { id, madeIn, settleBy, charges, ...(openKey && { openKey }) }

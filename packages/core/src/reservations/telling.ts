@@ -19,25 +19,28 @@ export interface Telling {
   readonly attempts: Map<string, Attempt>
   /** The time of the first attempt without an answer. */
   since: number
+  /** The reservation, if it was made here. */
+  readonly open: ReservationData | undefined
 }
 
-export const startTelling = (isTold = false): Telling => ({
+export const startTelling = (isTold = false, open?: ReservationData): Telling => ({
   isTold,
+  open,
   attempts: new Map(),
   since: Infinity,
 })
 
-/** The most settlements without an answer to remember. Listeners may not hear of older ones. */
+/** The most settlements to remember. Listeners may not hear of older ones. */
 const MAX_UNANSWERED = 10_000
 
-/** The settlements of each limiter that have no answer yet, the oldest first. */
+/** The settlements of each limiter that are to come or have no answer yet, the oldest first. */
 const unanswered = new WeakMap<object, Map<string, Telling>>()
 
-/** Returns the settlements of a limiter that have no answer yet. */
+/** Returns the settlements of a limiter that are to come or have no answer yet. */
 export function unansweredOf({ events }: LimiterRuntime): Map<string, Telling> {
   const known = unanswered.get(events) ?? new Map<string, Telling>()
   unanswered.set(events, known)
-  if (known.size > MAX_UNANSWERED) known.delete([...known.keys()][0] as string)
+  if (known.size > MAX_UNANSWERED) known.delete(known.keys().next().value as string)
   return known
 }
 

@@ -27,8 +27,10 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s, a fit', 
 
   it('grants what is left of a budget, then denies, and leaves less than the floor', async () => {
     const limiter = limiterOf(tokensPerDay(130))
-    expect(await take(limiter)).toMatchObject({ granted: 100 })
-    expect(await take(limiter)).toMatchObject({ granted: 20 })
+    const calls = [await take(limiter), await take(limiter)]
+    expect(calls).toMatchObject([{ granted: 100 }, { granted: 20 }])
+    expect(await take(limiter)).toMatchObject({ allowed: false, reason: 'concurrency_exceeded' })
+    for (const call of calls) if (call.allowed) await call.settle({})
     expect(await take(limiter)).toMatchObject({ allowed: false, reason: 'daily_quota_exceeded' })
     expect(remaining(await limiter.peek(ACME, { cost: { token: 0 } }))).toEqual({ day: 0 })
   })
@@ -108,14 +110,18 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s, a fit', 
       ...TOKENS,
     })
     const limiter = limiterOf(bucket)
-    expect(await take(limiter, {}, 0)).toMatchObject({ granted: 50, delayMs: 0 })
+    const call = await take(limiter, {}, 0)
+    expect(call).toMatchObject({ granted: 50, delayMs: 0 })
+    if (call.allowed) await call.settle({})
     expect(await take(limiter, {}, 0)).toMatchObject({ allowed: false, retryAfterMs: 10_000 })
   })
 
   it('denies until the floor fits, and allows at that very time', async () => {
     const bucket = tokenBucket({ name: 'b', limit: 60, window: '1m', ...TOKENS })
     const { limiter, clock } = setUp([bucket], { store: make() })
-    expect(await take(limiter)).toMatchObject({ granted: 55 })
+    const call = await take(limiter)
+    expect(call).toMatchObject({ granted: 55 })
+    if (call.allowed) await call.settle({})
     const denied = await take(limiter)
     expect(denied).toMatchObject({ allowed: false, retryAfterMs: 15_000 })
     clock.advance(14_999)

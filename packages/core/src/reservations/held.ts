@@ -1,0 +1,37 @@
+import type { Outcome } from '../limiter/outcome.ts'
+import type { LimiterRuntime } from '../limiter/runtime.ts'
+import { resultOf } from '../limiter/conclude.ts'
+import { unansweredOf } from './telling.ts'
+
+/** The retry time while calls hold what is missing, in milliseconds: one of them may return units at any moment. */
+const HELD_RETRY_MS = 1_000
+
+const reason = 'concurrency_exceeded'
+
+/**
+ * Gives a denial its cause: units that are missing now may be held by open reservations, which return what they do not
+ * use. This process knows its own; a `concurrency` policy knows whether others have any. Requests are not returned, so a
+ * policy that counts them says when it really fits.
+ */
+export function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime): void {
+  const { policies, violated, at } = decision
+  if (!violated?.retryAfterMs) return
+  // The units that would be left if this process held none.
+  const left = policies.map(({ remaining }) => remaining) as [number]
+  for (const { open } of unansweredOf(runtime).values()) {
+    for (const { key, index, units } of open && open.settleBy > at ? open.charges : []) {
+      left[entries.findIndex((one) => one.index === index && one.key === key) as 0] += units
+    }
+  }
+  const othersHold = policies.some((one, at) => one.reason === reason && one.burst > left[at as 0])
+  policies.forEach((state, index) => {
+    const { fits, unit, cost, retryAfterMs, resetMs } = state
+    if (!fits && unit !== 'request' && (othersHold || cost <= left[index as 0]))
+      Object.assign(state, {
+        reason,
+        retryAfterMs: Math.min(retryAfterMs as number, HELD_RETRY_MS),
+        resetMs: Math.min(resetMs, HELD_RETRY_MS),
+      })
+  })
+  Object.assign(decision, resultOf(policies))
+}
