@@ -22,11 +22,18 @@ afterAll(async () => {
 interface Reached {
   readonly name: string
   readonly imports: string
-  readonly store: (prefix: string) => string
+  /** `shardBy` of a store in several places. */
+  readonly store: (prefix: string, shardBy: string) => string
   readonly variables: (prefix: string) => string | Promise<string>
   /** Variables that do not lead to the store, and what is said of them. */
   readonly broken: () => string
   readonly says: RegExp
+}
+
+/** The JSON of `show`, as far as it is read here. */
+interface Shown {
+  readonly policies: readonly { readonly name: string; readonly limit: number }[]
+  readonly adapted: readonly { readonly limit: number }[]
 }
 
 const STORES: readonly Reached[] = [
@@ -51,30 +58,39 @@ const STORES: readonly Reached[] = [
     name: 'Durable Objects',
     imports:
       "import { env } from 'cloudflare:workers'\nimport { durableObjects } from '@sluice/cloudflare/durable-object'\nexport { LimitsObject } from '@sluice/cloudflare/durable-object'",
-    store: (prefix) => `durableObjects(env.LIMITS, { prefix: '${prefix}', timeoutMs: 30_000 })`,
+    store: (prefix, shardBy) =>
+      `durableObjects(env.LIMITS, { prefix: '${prefix}', shardBy: '${shardBy}', timeoutMs: 30_000 })`,
     variables: () => `SLUICE_OBJECTS_URL=${worker.url}\nSLUICE_OBJECTS_TOKEN=${TOKEN}\n`,
     broken: () => `SLUICE_OBJECTS_URL=${worker.url}\nSLUICE_OBJECTS_TOKEN=${randomUUID()}\n`,
     says: /store_unauthorized/,
   },
 ]
 
-async function projectOver({ imports, store, variables }: Reached): Promise<Project> {
+/** @param shardBy If `'global'`, a limit of everyone follows an upstream. */
+async function projectOver(
+  { imports, store, variables }: Reached,
+  shardBy: 'tenant' | 'global' = 'tenant',
+): Promise<Project> {
   const prefix = freshPrefix()
   return project({
     '.env.local': await variables(prefix),
     'limits.ts': `
 import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
+import { adaptiveLimit } from '@sluice/core/upstream'
 import { recordUsage } from '@sluice/usage'
 ${imports}
 
+export const model = adaptiveLimit({ policy: 'calls', min: 10 })
+
 export const limiter = createLimiter({
-  store: ${store(prefix)},
+  store: ${store(prefix, shardBy)},
   policies: [
     slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] }),
     dailyCap({ name: 'daily', limit: 500, per: ['tenant'] }),
+    ${shardBy === 'global' ? "slidingWindow({ name: 'calls', unit: 'call', limit: 200, window: '1s', per: 'global' })," : ''}
   ],
-  extensions: [runtimeConfiguration({ allow: { rpm: ['limit'] } }), recordUsage({ tenants: 'plain' })],
+  extensions: [${shardBy === 'global' ? 'model, ' : ''}runtimeConfiguration({ allow: { rpm: ['limit'] } }), recordUsage({ tenants: 'plain' })],
 })
 `,
     'charge.ts': `
@@ -85,8 +101,28 @@ await made.check({ tenant: 'acme' }, { cost: { request: 3 } })
 await flushUsage(made)
 export const limiter = made
 `,
+    'well.ts': useOf(200),
+    'ill.ts': useOf(500),
   })
 }
+
+/** A file that calls an upstream for some seconds, which answers with a status. */
+const useOf = (status: number): string => `
+import { limiter, model } from './limits'
+
+export { limiter }
+for (const end = Date.now() + 60_000; Date.now() < end; ) {
+  const before = model.limit
+  await limiter.check({ tenant: 'other' }, { cost: { request: 0, call: before } })
+  const call = async () => {
+    await new Promise((done) => setTimeout(done, 60))
+    return new Response(null, { status: ${status} })
+  }
+  await Promise.all(Array.from({ length: 20 }, () => model.observe(call)))
+  await new Promise((done) => setTimeout(done, 300))
+  if (${status === 200 ? 'model.limit > 12' : 'model.limit < before'}) break
+}
+`
 
 describe.each(STORES)('over $name', (reached) => {
   it('each command of a day does what it says', async () => {
@@ -115,6 +151,32 @@ describe.each(STORES)('over $name', (reached) => {
     // Settings are no counts.
     await say('reset --tenant acme --yes')
     expect(await say('show --tenant acme')).toContain('rpm | 0 | 30 | 30 | request')
+  })
+
+  it('a limit that follows an upstream is shown as it is now, with a word on why', async () => {
+    const app = await projectOver(reached, 'global')
+    const say = async (...command: string[]): Promise<string> =>
+      (await app.sluice(['show', ...command])).out
+    expect(await say('--tenant', 'acme')).toContain(
+      'calls: 10 now, 200 in the code: it starts at its min',
+    )
+    await say('--limits', 'well.ts')
+    const [, grown = ''] =
+      /calls: (\d+) now, 200 in the code: it grows/.exec(await say('--tenant', 'acme')) ?? []
+    expect(Number(grown)).toBeGreaterThan(10)
+    await say('--limits', 'ill.ts')
+    const { out } = await app.sluice(['show', '--tenant', 'acme', '--json'])
+    const { adapted, policies } = JSON.parse(out) as Shown
+    expect(adapted).toEqual([
+      {
+        policy: 'calls',
+        limit: expect.any(Number),
+        most: 200,
+        why: 'calls to the upstream are slow or fail',
+      },
+    ])
+    expect(adapted[0]?.limit).toBeLessThan(Number(grown))
+    expect(policies.find(({ name }) => name === 'calls')?.limit).toBe(adapted[0]?.limit)
   })
 
   it('its faults are named', async () => {

@@ -1,4 +1,5 @@
-import type { Decision, LimiterEvents, PolicyState, Subject } from '@sluice/core'
+import type { Decision, LimiterEvents, PolicyRule, PolicyState, Subject } from '@sluice/core'
+import { adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 
 /** A policy's state in one decision, as far as a dashboard shows it. */
 export type PolicyFact = Pick<
@@ -11,6 +12,8 @@ export type PolicyFact = Pick<
   readonly endsAt?: number
   /** The route, if the policy counts by it. */
   readonly route?: string
+  /** Set if the limit follows an upstream. */
+  readonly adapted?: Pick<AdaptedLimit, 'most' | 'why'>
 }
 
 /** An event of a limiter, reduced to what a dashboard shows. Plain JSON, so that isolates can send it. */
@@ -121,6 +124,7 @@ export function decisionRecord(
   decision: Decision,
   subject: Subject,
   options: SourceOptions,
+  rules: readonly PolicyRule[],
 ): DecisionRecord {
   const { name = 'limits', retriesBy = 'call', estimate } = options
   const { allowed, plan, place, degraded, policies, at } = decision
@@ -133,7 +137,7 @@ export function decisionRecord(
     tenant: tenantOf(subject, options),
     at,
     allowed,
-    policies: policies.map((policy) => factOf(policy, at, route)),
+    policies: policies.map((policy) => factOf(policy, at, route, rules)),
     call: dimension(subject, retriesBy) ?? parts.join(' '),
     estimateUsd,
     ...(plan !== undefined && { plan }),
@@ -142,14 +146,29 @@ export function decisionRecord(
   }
 }
 
-function factOf(state: PolicyState, at: number, route: string | undefined): PolicyFact {
+function factOf(
+  state: PolicyState,
+  at: number,
+  route: string | undefined,
+  rules: readonly PolicyRule[],
+): PolicyFact {
   const { name, unit, limit, remaining, cost, charged, windowMs, resetMs, fits, enforced } = state
   // A cap ends with its day or month. Another window may last from the newest charge on.
   const isCap = /^(daily|monthly)_/.test(state.reason)
   const freshMs = isCap ? resetMs : windowMs
   const fact = { name, unit, limit, remaining, cost, charged, windowMs, freshMs, fits, enforced }
   const byRoute = route !== undefined && state.scope.split('+').includes('route')
-  return { ...fact, ...(isCap && { endsAt: at + resetMs }), ...(byRoute && { route }) }
+  const { most, why } =
+    adaptedLimitOf(
+      rules.find(({ name }) => name === state.name),
+      state,
+    ) ?? {}
+  return {
+    ...fact,
+    ...(isCap && { endsAt: at + resetMs }),
+    ...(byRoute && { route }),
+    ...(most !== undefined && why !== undefined && { adapted: { most, why } }),
+  }
 }
 
 /** Returns the record of a settlement. */

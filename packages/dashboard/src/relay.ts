@@ -53,9 +53,10 @@ export function relay(options: RelayOptions = {}): Extension {
   if (waitUntil !== undefined) assertFunction('relay.waitUntil', waitUntil)
   return defineExtension({
     name: 'dashboard-relay',
-    connect({ problem }) {
+    connect({ policies, problem }) {
       const send = createSender(target, problem)
-      return { on: listenersOf(source, (record, own = waitUntil) => send(record, own)) }
+      const take = (record: DashboardRecord, own = waitUntil): void => send(record, own)
+      return { on: listenersOf(source, take, policies) }
     },
   })
 }

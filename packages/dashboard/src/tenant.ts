@@ -111,13 +111,13 @@ export class Tenant {
    * come in another order than the store did them. Then adds up what this limiter has charged.
    */
   #takeOver(view: Mutable<PolicyView>, fact: PolicyFact, now: number): void {
-    const { limit, remaining, cost, freshMs, windowMs, enforced } = fact
+    const { limit, remaining, cost, freshMs, windowMs, enforced, adapted } = fact
     const freshAt = now + freshMs
     const isSameWindow = Math.abs(freshAt - view.freshAt) < SAME_WINDOW_MS && view.limit === limit
     const isSettling = view.unit === 'usd' && (this.#running.get(view.limiter) ?? 0) > 0
     const charged = fact.charged ? cost : 0
     view.remaining = isSettling && isSameWindow ? Math.max(0, view.remaining - charged) : remaining
-    Object.assign(view, { limit, windowMs, enforced, freshAt })
+    Object.assign(view, { limit, windowMs, enforced, freshAt, adapted })
   }
 
   /** Counts a call that begins. */

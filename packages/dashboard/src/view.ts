@@ -40,6 +40,8 @@ export interface PolicyView {
   /** The requests that it has denied, or would have denied if it is a shadow. */
   readonly denied: number
   readonly enforced: boolean
+  /** Set if the limit follows an upstream: the limit in the code, and the reason for the present one. */
+  readonly adapted?: { readonly most: number; readonly why: string } | undefined
 }
 
 /** The counts of one tenant since the dashboard began; its tokens since midnight UTC, as of daily budgets. */

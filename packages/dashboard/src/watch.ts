@@ -1,4 +1,4 @@
-import type { Extension, Listeners, WaitUntil } from '@sluice/core'
+import type { Extension, Listeners, PolicyRule, WaitUntil } from '@sluice/core'
 import type { DashboardRecord, SourceOptions } from './record.ts'
 import { listen, logProblem } from '@sluice/core'
 import { costIn, decisionRecord, settledRecord, tenantOf } from './record.ts'
@@ -11,12 +11,22 @@ type Take = (record: DashboardRecord, waitUntil?: WaitUntil) => void
 
 /** Creates an extension that reports a limiter's events to `take`. */
 export const watchWith = (options: SourceOptions, take: Take): Extension =>
-  listen(listenersOf(options, take))
+  Object.freeze({
+    ...listen({}),
+    join: (host: ExtensionHost) => listen(listenersOf(options, take, host.policies)).join(host),
+  })
 
-/** Returns listeners that reduce a limiter's events to records. */
-export const listenersOf = (options: SourceOptions, take: Take): Listeners => ({
+/** The limiter that an extension joins. */
+type ExtensionHost = Parameters<Extension['join']>[0]
+
+/** Returns listeners that reduce the events of a limiter with these rules to records. */
+export const listenersOf = (
+  options: SourceOptions,
+  take: Take,
+  rules: readonly PolicyRule[],
+): Listeners => ({
   decision: ({ decision, subject, call }) =>
-    take(decisionRecord(decision, subject, options), call.waitUntil),
+    take(decisionRecord(decision, subject, options, rules), call.waitUntil),
   reserved: ({ id, subject, decision, settleBy }) => {
     const { name: limiter = 'limits' } = options
     const { at, degraded } = decision

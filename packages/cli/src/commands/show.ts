@@ -7,6 +7,7 @@ import {
   type PolicyState,
   type Units,
 } from '@sluice/core'
+import { adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { durationText, subjectText, timeText, unitsText } from '@sluice/core/internal/text'
 import { valueText } from '../change-text.ts'
@@ -52,9 +53,10 @@ ${LIMITER_USAGE}`,
     const decision = await look(limiter, subject)
     const settings = await settingsOf(limiter, subject)
     const { at, plan, source, policies, skipped, degraded } = decision
+    const adapted = adaptedAmong(limiter, policies)
     return {
-      text: useText(subject, decision, settings),
-      json: { subject, at, plan, source, degraded, policies, skipped, settings },
+      text: useText(subject, decision, settings, adapted),
+      json: { subject, at, plan, source, degraded, policies, skipped, settings, adapted },
       // Nobody knows what is left.
       ...(degraded && { exitCode: 1 }),
     }
@@ -145,10 +147,28 @@ export function settingText(
   return `  ${policy} (${subjectText(subject)}): ${parts.join(', then ')}`
 }
 
+/** A policy whose limit follows an upstream. */
+interface AdaptedPolicy extends AdaptedLimit {
+  readonly policy: string
+}
+
+/** Returns the limits that follow an upstream, as the decision had them. */
+function adaptedAmong(limiter: Limiter, policies: readonly PolicyState[]): AdaptedPolicy[] {
+  const { rules } = definitionOf(limiter)
+  return policies.flatMap((state) => {
+    const adapted = adaptedLimitOf(
+      rules.find(({ name }) => name === state.name),
+      state,
+    )
+    return adapted ? [{ policy: state.name, ...adapted }] : []
+  })
+}
+
 function useText(
   subject: Readonly<Record<string, string>>,
   { plan, policies, skipped, degraded }: Decision,
   settings: readonly ConfigurationEntry[],
+  adapted: readonly AdaptedPolicy[],
 ): string {
   const unitOf = new Map(policies.map(({ name, unit }) => [name, unit]))
   const rows = policies.map((state) => [
@@ -167,6 +187,10 @@ function useText(
       : []),
     table(['policy', 'used', 'of', 'left', 'unit', 'returns', ''], rows),
     ...skipped.map(({ name, why }) => `${name} takes no part: ${why.replace('_', ' ')}`),
+    ...(adapted.length > 0 ? ['', 'Adapted to an upstream:'] : []),
+    ...adapted.map(
+      ({ policy, limit, most, why }) => `  ${policy}: ${limit} now, ${most} in the code: ${why}`,
+    ),
     ...(settings.length > 0
       ? [
           '',

@@ -39,11 +39,11 @@ export interface AdaptiveLimit extends Extension {
 /** The longest window of a rate: a limit that falls takes a window to be kept. */
 const MAX_WINDOW_MS = 2_000
 
-/** Algorithms that count calls in flight, and those that count calls in a window that slides. */
-const COUNTS: ReadonlyMap<string, 'in flight' | 'in a window'> = new Map([
-  ['slots', 'in flight'],
-  ['sliding', 'in a window'],
-  ['counter', 'in a window'],
+/** The algorithms that count calls in flight (false), or calls in a window that slides (true). */
+const IS_RATE: ReadonlyMap<string, boolean> = new Map([
+  ['slots', false],
+  ['sliding', true],
+  ['counter', true],
 ])
 
 /** The longest time for which a decision waits for the record: the store's own deadline. */
@@ -134,12 +134,11 @@ function assertFollows(
 ): [rule: PolicyRule, bounds: Bounds] {
   if (!rule) throw invalid('policy', 'must be a policy of the limiter', name)
   const { limit, per, algorithm, windowMs, stripes } = rule
-  const counts = COUNTS.get(algorithm.id)
-  if (!counts || 'lease' in rule || stripes > 1 || per !== 'global') {
+  const isRate = IS_RATE.get(algorithm.id)
+  if (isRate === undefined || 'lease' in rule || stripes > 1 || per !== 'global') {
     const message = `must be a concurrency, slidingWindow or slidingWindowCounter with per "global", neither leased nor in stripes`
     throw invalid('policy', message, name)
   }
-  const isRate = counts === 'in a window'
   if (isRate && windowMs > MAX_WINDOW_MS) {
     const message = `must have a window of at most ${MAX_WINDOW_MS / 1_000} s, such as '1s': a limit that falls takes a window to be kept`
     throw invalid('policy', message, name)

@@ -42,8 +42,11 @@ export function encodeRecord({ turn, since, state, sums }: AdaptiveRecord): stri
 }
 
 /** Returns a record within its bounds, which may have been others when it was written. `undefined` if the text is none. */
-export function decodeRecord(text: string, { min, max }: Bounds): AdaptiveRecord | undefined {
-  const numbers = text.split(',').map(Number)
+export function decodeRecord(
+  text: string | undefined,
+  { min, max }: Bounds,
+): AdaptiveRecord | undefined {
+  const numbers = text?.split(',').map(Number) ?? []
   if (numbers.length !== COUNT || !numbers.every((number) => number >= 0 && number < Infinity))
     return undefined
   const take = <Name extends string>(names: readonly Name[]): Record<Name, number> =>

@@ -9,6 +9,7 @@ import type { Bounds } from './adaptation.ts'
 import { runInBackground } from '../internal/background.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { singleFlight } from '../internal/single-flight.ts'
+import { noteAdapted } from '../limiter/adapted.ts'
 import { adapt, isEnough } from './adaptation.ts'
 import { decodeRecord, encodeRecord, firstRecord, type AdaptiveRecord } from './adaptive-record.ts'
 import { addSums, measure, NO_SUMS, type Samples } from './samples.ts'
@@ -60,6 +61,7 @@ export class Follower {
     this.#context = context
     this.#rule = rule
     this.#bounds = bounds
+    noteAdapted(rule, () => this.#record)
     this.#samples = samples
     this.#field = { key: `adaptive:${rule.name}`, field: 'state' }
     this.#loadOnce = singleFlight(
@@ -139,10 +141,8 @@ export class Follower {
 
   /** Takes the record as it is in the store. */
   #take(text: string | undefined): AdaptiveRecord {
-    const isSame = this.#record && text === this.#text
-    if (isSame) return this.#record as AdaptiveRecord
-    const record = text === undefined ? undefined : decodeRecord(text, this.#bounds)
-    return this.#keep(record ?? firstRecord(this.#bounds), text)
+    if (this.#record && text === this.#text) return this.#record
+    return this.#keep(decodeRecord(text, this.#bounds) ?? firstRecord(this.#bounds), text)
   }
 
   #keep(record: AdaptiveRecord, text: string | undefined): AdaptiveRecord {

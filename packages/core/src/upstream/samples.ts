@@ -25,15 +25,10 @@ export const NO_SUMS: Sums = {
   load: 0,
 }
 
-export const addSums = (a: Sums, b: Sums): Sums => ({
-  calls: a.calls + b.calls,
-  failed: a.failed + b.failed,
-  logs: a.logs + b.logs,
-  squares: a.squares + b.squares,
-  ms: a.ms + b.ms,
-  failedMs: a.failedMs + b.failedMs,
-  load: a.load + b.load,
-})
+const NAMES = Object.keys(NO_SUMS) as (keyof Sums)[]
+
+export const addSums = (a: Sums, b: Partial<Sums>): Sums =>
+  Object.fromEntries(NAMES.map((name) => [name, a[name] + (b[name] ?? 0)])) as unknown as Sums
 
 /** The spread of latency to assume before it is measured: as if so many answers had shown it. */
 const USUAL = { variance: 0.1, answers: 4 }
@@ -137,8 +132,8 @@ export class Samples {
       const outcome = ended?.outcome ?? 'success'
       if (outcome === 'none' || outcome === 'refusal') continue
       const log = Math.log(Math.max(ms, LEAST_MS))
-      const answer = { failed: 0, logs: log, squares: log * log, failedMs: 0 }
-      const failure = { failed: 1, logs: 0, squares: 0, failedMs: ms }
+      const answer = { logs: log, squares: log * log }
+      const failure = { failed: 1, failedMs: ms }
       sums = addSums(sums, { calls: 1, ms, load, ...(outcome === 'success' ? answer : failure) })
     }
     this.#calls.splice(0, taken)

@@ -35,7 +35,7 @@ interface LimitProps {
 }
 
 function Limit({ policy, tenant, now }: LimitProps): ReactNode {
-  const { unit, limit, denied, enforced, name } = policy
+  const { unit, limit, denied, enforced, name, adapted } = policy
   const left = leftAt(policy, now)
   const used = limit - left
   const title = titleOf(policy)
@@ -65,6 +65,11 @@ function Limit({ policy, tenant, now }: LimitProps): ReactNode {
         {text}
         {denied > 0 && `, ${countOf(denied)} ${enforced ? 'denied' : 'would be denied'}`}
       </p>
+      {adapted && (
+        <p className="sluice-hint">
+          {amountOf(unit, limit)} now, {amountOf(unit, adapted.most)} in the code: {adapted.why}
+        </p>
+      )}
     </>
   )
 }
