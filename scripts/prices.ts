@@ -1,203 +1,127 @@
-// Writes the tables of list prices in packages/ai/src/prices from a public package of price data. Run it by
-// `npm run prices` after raising the package's version, and read what it prints.
+// Writes the tables of list prices in packages/ai/src/prices from two public sources, the package @pydantic/genai-prices
+// and models.dev, and from rows of our own. Run it by `npm run prices` after renewing a source, and read what it prints.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { fileURLToPath } from 'node:url'
-import {
-  findProvider,
-  type ConditionalPrice,
-  type MatchLogic,
-  type ModelInfo,
-} from '@pydantic/genai-prices'
+import { findProvider } from '@pydantic/genai-prices'
 import { format, resolveConfig } from 'prettier'
-import { spellingsOf } from '../packages/ai/src/model-name.ts'
+import { ENDS } from './prices/own-rows.ts'
+import { pricedModels, type PricedModel } from './prices/priced-models.ts'
+import { dearer, REGIONAL, times, type ModelRows } from './prices/rows.ts'
+import { VENDORS } from './prices/vendors.ts'
 
-/** The day on which this version of the package was published. */
-export const PUBLISHED = { version: '0.1.8', asOf: '2026-09-23' }
-
-/** The tables by the name of their file, the vendor's id in the package, and the vendor as the docs name it. */
-export const VENDORS: Readonly<Record<string, readonly [id: string, name: string]>> = {
-  openai: ['openai', 'OpenAI'],
-  anthropic: ['anthropic', 'Anthropic'],
-  google: ['google', 'Google'],
-  bedrock: ['aws', 'Amazon Bedrock'],
-  cohere: ['cohere', 'Cohere'],
-  deepseek: ['deepseek', 'DeepSeek'],
-  groq: ['groq', 'Groq'],
-  mistral: ['mistral', 'Mistral'],
-  moonshot: ['moonshotai', 'Moonshot'],
-  'workers-ai': ['cloudflare', 'Workers AI'],
-  xai: ['x-ai', 'xAI'],
+/** Returns the rows as a table has them: it doubles what it has no row for. */
+function text({ usual, above, long }: ModelRows): string {
+  if (long === undefined) return JSON.stringify(usual)
+  const doubled = usual.map((rate, kind) => rate && times(rate, kind === OUTPUT ? 1.5 : 2))
+  return JSON.stringify(isDeepStrictEqual(doubled, long) ? [usual, above] : [usual, above, long])
 }
 
-/** Dollars per million tokens: input, cached input, output, cache write, cache write for longer. */
-export type Row = readonly (number | null)[]
-/** The rows of a model: usual, and those of an input above a length. */
-export interface ModelRows {
-  readonly usual: Row
-  readonly above?: number
-  readonly long?: Row
-}
+const OUTPUT = 2
 
-const KINDS = [
-  'input_mtok',
-  'cache_read_mtok',
-  'output_mtok',
-  'cache_write_mtok',
-  'cache_write_1h_mtok',
-] as const
-/** A price of something that is not counted in tokens of text. */
-const OTHER_KIND = /audio|image|video|hours|requests/
-/** Rows that the package has from another seller. */
-const SECOND_HAND = /OpenRouter/
-/** Models that are gone, and those that count tokens of sound or pictures. */
-const LEFT_OUT =
-  /^(ada|babbage|curie|davinci|text-(ada|curie|davinci)|claude-(2|v1)|ft:)|audio|tts|image|vision|realtime|^claude.*\.0(-|$)/
-const SNAPSHOT = /-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/
-
-type Prices = Extract<ModelInfo['prices'], unknown[]>[number]['prices']
-
-const isLater = ({ constraint }: ConditionalPrice): boolean =>
-  constraint?.type === 'start_date' && constraint.start_date > PUBLISHED.asOf
-const isHourly = ({ constraint }: ConditionalPrice): boolean => constraint?.type === 'time_of_date'
-
-/** Returns the prices of that day and those announced for later, because a deployed bundle stays; also those by hour. */
-function pricesOf(model: ModelInfo): Prices[] {
-  if (!Array.isArray(model.prices)) return [model.prices]
-  const past = model.prices.filter((price) => !isLater(price) && !isHourly(price))
-  const others = model.prices.filter((price) => isLater(price) || isHourly(price))
-  return [...past.slice(-1), ...others].map(({ prices }) => prices)
-}
-
-/** Returns the rows of a model, or `undefined` if its price depends on more than tokens of text. */
-export function rowsOf(model: ModelInfo): ModelRows | undefined {
-  const all = pricesOf(model)
-  const names = all.flatMap((prices) => Object.keys(prices))
-  if (!names.includes('input_mtok') || names.some((name) => OTHER_KIND.test(name))) return undefined
-  const highest = (kind: string, isLong: boolean): number | null => {
-    const values = all.flatMap((prices) => {
-      const price = prices[kind]
-      if (price === undefined) return []
-      if (typeof price === 'number') return [price]
-      return isLong ? price.tiers.map((tier) => tier.price) : [price.base]
-    })
-    return values.length > 0 ? Math.max(...values) : null
+/**
+ * Splits a table into the models that cost this much more in a region than worldwide, by their names in a region, and
+ * the others. A table that knows regions has the former once, at the price of the profile `global`.
+ */
+function splitRegions(models: Map<string, PricedModel>): readonly Map<string, PricedModel>[] {
+  const worldwide = new Map<string, PricedModel>()
+  const others = new Map(models)
+  for (const [name, model] of models) {
+    const own = name.replace('global.', '')
+    const home = models.has(own) ? own : `us.${own}`
+    const rows = others.get(home)?.rows
+    if (own === name || !isDeepStrictEqual(rows, dearer(model.rows, REGIONAL))) continue
+    worldwide.set(own, model)
+    for (const listed of [name, home]) others.delete(listed)
   }
-  const rowFor = (isLong: boolean): Row => {
-    const [input, cached, output, ...writes] = KINDS.map((kind) => highest(kind, isLong))
-    const row = [input ?? null, cached ?? null, output ?? 0, ...writes]
-    while (row.length > 3 && row.at(-1) === null) row.pop()
-    return row
-  }
-  const starts = all.flatMap((prices) =>
-    Object.values(prices).flatMap((price) => (typeof price === 'object' ? price.tiers : [])),
-  )
-  if (starts.length === 0) return { usual: rowFor(false) }
-  const above = Math.min(...starts.map(({ start }) => start))
-  return { usual: rowFor(false), above, long: rowFor(true) }
+  return [others, worldwide]
 }
-
-function matches(logic: MatchLogic, name: string): boolean {
-  if ('or' in logic) return logic.or.some((one) => matches(one, name))
-  if ('and' in logic) return logic.and.every((one) => matches(one, name))
-  if ('equals' in logic) return logic.equals === name
-  if ('starts_with' in logic) return name.startsWith(logic.starts_with)
-  if ('ends_with' in logic) return name.endsWith(logic.ends_with)
-  if ('contains' in logic) return name.includes(logic.contains)
-  return new RegExp(logic.regex).test(name)
-}
-
-/** Returns the names that a rule mentions. */
-function mentioned(logic: MatchLogic): string[] {
-  if ('or' in logic) return logic.or.flatMap(mentioned)
-  if ('equals' in logic) return [logic.equals]
-  if ('starts_with' in logic) return [logic.starts_with]
-  return []
-}
-
-/** Returns the models of a vendor whose price depends on tokens of text alone, by name. */
-export function modelsOf(id: string): Map<string, ModelRows> {
-  const { models = [] } = findProvider({ providerId: id }) ?? {}
-  const ofName = (name: string): ModelInfo | undefined =>
-    models.find(({ match }) => matches(match, name))
-  const table = new Map<string, ModelRows>()
-  for (const model of models) {
-    const rows = rowsOf(model)
-    if (
-      rows === undefined ||
-      SECOND_HAND.test(model.price_comments ?? '') ||
-      LEFT_OUT.test(model.id)
-    ) {
-      continue
-    }
-    for (const name of [model.id, ...mentioned(model.match)]) {
-      // A name covers its snapshots, unless one has a price of its own.
-      const short = name.replace(SNAPSHOT, '')
-      const listed = ofName(short) === model ? short : name
-      const isWhole = /^[a-z@][\w./:@-]*[a-z\d]$/.test(listed) && !/-20\d\d$/.test(listed)
-      // Azure writes the version with a dash.
-      const isAzure = /^gpt-(\d-\d|35)/.test(listed)
-      if (isWhole && !isAzure && !LEFT_OUT.test(listed) && ofName(listed) === model) {
-        table.set(listed, rows)
-      }
-    }
-  }
-  // Other spellings of a listed name are known.
-  for (const [name, rows] of table) {
-    const others = new Map(table)
-    others.delete(name)
-    const listed = spellingsOf(name).find((one) => others.has(one)) ?? ''
-    if (table.get(listed) === rows) table.delete(name)
-  }
-  return table
-}
-
-const text = ({ usual, above, long }: ModelRows): string =>
-  JSON.stringify(long ? [usual, above, long] : usual)
 
 /** Returns the text of a vendor's table. */
 export async function tableText(file: string): Promise<string> {
-  const [id, vendor] = VENDORS[file] ?? []
-  if (id === undefined || vendor === undefined) throw new Error(`There is no vendor ${file}`)
-  const source = findProvider({ providerId: id })?.pricing_urls?.[0] ?? ''
-  const names = new Map<string, string[]>()
-  for (const [name, rows] of modelsOf(id)) {
-    names.set(text(rows), [...(names.get(text(rows)) ?? []), name])
-  }
-  const lines = [...names].map(([rows, list]) => `'${list.toSorted().join(' ')}': ${rows},`)
-  const constant = `${file.toUpperCase().replaceAll('-', '_')}_PRICES`
+  const { id, name, rule } = VENDORS[file] ?? {}
+  if (id === undefined) throw new Error(`There is no vendor ${file}`)
+  const page = findProvider({ providerId: id })?.pricing_urls?.[0] ?? ''
+  const all = pricedModels(file)
+  const ending = Object.values(ENDS[file] ?? {}).flatMap((names) => names.split(' '))
+  const unlisted = ending.filter((model) => !all.has(model))
+  if (unlisted.length > 0) throw new Error(`${file} does not list ${unlisted.join(', ')}`)
+  const [models, worldwide] = file === 'bedrock' ? splitRegions(all) : [all, new Map()]
+  const regions = file === 'bedrock' ? ', withRegions' : ''
+  const parts = [...pagesOf(models, page), ...pagesOf(worldwide, page, 'withRegions')]
+  const ends = ENDS[file] ? `, ${JSON.stringify(ENDS[file])}` : ''
+  const table = `/* @__PURE__ */ priceTable([${parts.join('\n')}]${ends})`
   const code = `
-    // Written by \`npm run prices\` from @pydantic/genai-prices ${PUBLISHED.version} (MIT). Do not edit.
+    // Written by \`npm run prices\`. Do not edit: docs/prices.md names the sources.
     import type { Prices } from './prices.ts'
     import { priceTable } from './price-table.ts'
+    ${rule ? importsOf(rule, regions) : ''}
 
     /**
-     * List prices of ${vendor} of ${PUBLISHED.asOf}. The rows are in dollars per million tokens: input, cached input, output,
-     * cache write, cache write for longer.
+     * List prices of ${name}. The rows are in dollars per million tokens: input, cached input, output, cache write,
+     * cache write for longer.
      *
-     * ${source}
+     * ${page}
      */
-    export const ${constant}: Prices = /* @__PURE__ */ priceTable('${PUBLISHED.asOf}', '${source}', {
-      ${lines.toSorted().join('\n')}
-    })
+    export const ${file.toUpperCase().replaceAll('-', '_')}_PRICES: Prices =
+      ${rule ? `{ ...${table}, spellings: ${rule} }` : table}
   `
   const path = fileOf(file)
   return format(code, { ...(await resolveConfig(path)), filepath: path })
 }
 
+/** Returns the rows by day and page. */
+function pagesOf(models: Map<string, PricedModel>, page: string, wrap = ''): string[] {
+  const pages = Map.groupBy(models, ([, { asOf, source = page }]) => `'${asOf}', '${source}'`)
+  const groups: string[] = [...pages.keys()]
+  return groups.toSorted().map((group) => {
+    const rows = Map.groupBy(pages.get(group) ?? [], ([, model]) => text(model.rows))
+    const lines = [...rows].map(
+      ([row, list]) =>
+        `'${list
+          .map(([name]) => name)
+          .toSorted()
+          .join(' ')}': ${row},`,
+    )
+    return `[${group}, ${wrap}({\n${lines.toSorted().join('\n')}\n})],`
+  })
+}
+
+const importsOf = (rule: string, others: string): string => `
+  import { ${rule}${others} } from './${rule.replace(/[A-Z].*/, '')}-names.ts'`
+
 /** Returns the path of a vendor's table. */
 export const fileOf = (file: string): string =>
   fileURLToPath(new URL(`../packages/ai/src/prices/${file}.ts`, import.meta.url))
 
+const MANIFEST = fileURLToPath(new URL('../packages/ai/package.json', import.meta.url))
+const CHECKED = /(?<="pricesChecked": ")[^"]*/
+
+/** Throws if the prices were compared with their sources too long ago to be published. */
+export function assertFresh(manifest: string, now: number): void {
+  const [day = ''] = CHECKED.exec(manifest) ?? []
+  if (now - Date.parse(day) < 30 * 86_400_000) return
+  throw new Error(
+    `The prices are of ${day}. Compare them with their sources, and run npm run prices.`,
+  )
+}
+
+function writeTable(file: string, written: string): void {
+  let before = ''
+  try {
+    before = readFileSync(fileOf(file), 'utf8')
+  } catch {
+    // There is none yet.
+  }
+  writeFileSync(fileOf(file), written)
+  console.log(`${file}: ${written === before ? 'unchanged' : 'changed'}`)
+}
+
 if (import.meta.main) {
-  for (const file of Object.keys(VENDORS)) {
-    const written = await tableText(file)
-    let before = ''
-    try {
-      before = readFileSync(fileOf(file), 'utf8')
-    } catch {
-      // There is none yet.
-    }
-    writeFileSync(fileOf(file), written)
-    console.log(`${file}: ${written === before ? 'unchanged' : 'changed'}`)
+  const manifest = readFileSync(MANIFEST, 'utf8')
+  if (process.argv.includes('--fresh')) assertFresh(manifest, Date.now())
+  else {
+    for (const file of Object.keys(VENDORS)) writeTable(file, await tableText(file))
+    writeFileSync(MANIFEST, manifest.replace(CHECKED, new Date().toISOString().slice(0, 10)))
   }
 }

@@ -1,33 +1,31 @@
 import { readFileSync } from 'node:fs'
-import { calcPrice } from '@pydantic/genai-prices'
-import { findPrice, LIST_PRICES, priceOf, type Prices } from '@sluice/ai'
+import { findPrice, LIST_PRICES } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
-import { fileOf, modelsOf, PUBLISHED, tableText, VENDORS } from '../../scripts/prices.ts'
+import { DAY_OF_SOURCES } from '../../scripts/prices/models-dev.ts'
+import { PUBLISHED, VENDORS } from '../../scripts/prices/vendors.ts'
+import { assertFresh, fileOf, tableText } from '../../scripts/prices.ts'
+import { tableOf } from './price-sources.ts'
 
-const require = (path: string): { readonly version: string } =>
-  JSON.parse(readFileSync(new URL(`../../node_modules/${path}`, import.meta.url), 'utf8')) as never
-
-const HOUR_MS = 3_600_000
-/** The hours of that day, and a day in each month of the two years after it. */
-const TIMES = [
-  ...Array.from({ length: 24 }, (_, hour) => hour * HOUR_MS),
-  ...Array.from({ length: 24 }, (_, month) => month * 31 * 24 * HOUR_MS),
-].map((later) => new Date(Date.parse(PUBLISHED.asOf) + later))
-
-/** The tables by vendor, as their entries export them. */
-async function tableOf(vendor: string): Promise<Prices> {
-  const exported = (await import(`@sluice/ai/prices/${vendor}`)) as Record<string, Prices>
-  const [name, prices, ...others] = Object.entries(exported).flat()
-  expect(name).toBe(`${vendor.toUpperCase().replaceAll('-', '_')}_PRICES`)
-  expect(others).toEqual([])
-  return prices as Prices
-}
+const manifestOf = (path: string): Readonly<Record<string, string>> =>
+  JSON.parse(readFileSync(new URL(`../../${path}/package.json`, import.meta.url), 'utf8')) as never
 
 it('are those of the version that is installed', () => {
-  expect(require('@pydantic/genai-prices/package.json').version).toBe(PUBLISHED.version)
+  expect(manifestOf('node_modules/@pydantic/genai-prices')['version']).toBe(PUBLISHED.version)
 })
 
-describe.each(Object.entries(VENDORS))('the table of %s', (vendor, [providerId]) => {
+it('were compared with their sources after the newer of these was published', () => {
+  const checked = manifestOf('packages/ai')['pricesChecked'] ?? ''
+  expect(checked >= DAY_OF_SOURCES).toBe(true)
+})
+
+it('are not published a month after they were compared with their sources', () => {
+  const manifest = JSON.stringify({ pricesChecked: '2026-11-28' }, null, 2)
+  expect(() => assertFresh(manifest, Date.parse('2026-12-27'))).not.toThrow()
+  expect(() => assertFresh(manifest, Date.parse('2026-12-29'))).toThrow('are of 2026-11-28')
+  expect(() => assertFresh('{}', Date.parse('2026-12-29'))).toThrow('npm run prices')
+})
+
+describe.each(Object.keys(VENDORS))('the table of %s', (vendor) => {
   it('is what `npm run prices` writes', async () => {
     expect(readFileSync(fileOf(vendor), 'utf8')).toBe(await tableText(vendor))
   })
@@ -35,70 +33,63 @@ describe.each(Object.entries(VENDORS))('the table of %s', (vendor, [providerId])
   it('has the day and the page of each price, and no price for a model that is not listed', async () => {
     const table = await tableOf(vendor)
     expect(table.models().size).toBeGreaterThan(4)
-    for (const { asOf, source } of table.models().values()) {
-      expect(asOf).toBe(PUBLISHED.asOf)
+    for (const { asOf = '', source, endsOn } of table.models().values()) {
+      expect(asOf).toMatch(/^202[56]-\d\d-\d\d$/)
       expect(new URL(source ?? '').protocol).toBe('https:')
+      expect(endsOn ?? asOf).toMatch(/^202[5-9]-\d\d-\d\d$/)
     }
     expect(() => findPrice('no-such-model', table)).toThrow('has no price')
   })
-
-  it('charges what the package itself calculates, and never less', async () => {
-    const table = await tableOf(vendor)
-    const usages = [
-      { input: 1_000_000, cachedInput: 0, cacheWrite: 0, output: 0 },
-      { input: 100_000, cachedInput: 40_000, cacheWrite: 0, output: 20_000 },
-      { input: 100_000, cachedInput: 0, cacheWrite: 30_000, output: 20_000 },
-      { input: 120_000, cachedInput: 0, cacheWrite: 0, output: 9 },
-      { input: 400_000, cachedInput: 200_000, cacheWrite: 0, output: 50_000 },
-    ]
-    const wrong: unknown[] = []
-    for (const [model, { cachedInput, cacheWrite, output }] of table.models()) {
-      for (const usage of usages) {
-        // What a vendor has no price for is not told by its answers.
-        if (usage.cachedInput > 0 && cachedInput === undefined) continue
-        if (usage.cacheWrite > 0 && cacheWrite === undefined) continue
-        // The highest of the day, where the hour decides, and of what is announced for later.
-        const totals = TIMES.map((timestamp) => {
-          const counted = {
-            input_tokens: usage.input,
-            cache_read_tokens: usage.cachedInput,
-            cache_write_tokens: usage.cacheWrite,
-            output_tokens: output === 0 ? 0 : usage.output,
-          }
-          const calculated = calcPrice(counted, model, { providerId, timestamp })
-          return calculated?.total_price ?? Number.NaN
-        })
-        const expected = Math.max(...totals) * 1_000_000
-        const ours = priceOf(usage, model, table)
-        if (!(ours >= expected - 1e-6 && ours <= expected + 1 + 1e-6)) {
-          wrong.push([model, usage, ours, expected])
-        }
-      }
-    }
-    expect(wrong).toEqual([])
-  })
 })
 
-it('LIST_PRICES differs in these rows, for reasons that are beside them', () => {
-  const theirs = new Map([...modelsOf('openai'), ...modelsOf('anthropic')])
-  const differing = [...LIST_PRICES.models()].flatMap(
-    ([model, { asOf = '', input, output, long }]) => {
-      const rows = theirs.get(model)
-      const [theirInput = 0, , theirOutput = 0] = rows?.usual ?? []
-      const same =
-        rows &&
-        input === Math.round((theirInput ?? 0) * 1e6) &&
-        output === Math.round((theirOutput ?? 0) * 1e6) &&
-        long?.above === rows.above
-      const days = (Date.parse(PUBLISHED.asOf) - Date.parse(asOf)) / 86_400_000
-      return same ? [] : [`${model}: ${rows ? 'another price' : 'missing'}, ${days} days older`]
-    },
-  )
-  expect(differing).toEqual([
-    'claude-sonnet-4: another price, 387 days older',
-    'claude-sonnet-4-0: another price, 387 days older',
-    'claude-sonnet-5-5: missing, -13 days older',
-    'claude-haiku-5-5: missing, -14 days older',
-  ])
-  expect([...theirs.keys()].filter((model) => !LIST_PRICES.models().has(model))).toEqual([])
+it('LIST_PRICES are those of OpenAI and of Anthropic', async () => {
+  const anthropic = (await tableOf('anthropic')).models()
+  const both = new Map([...(await tableOf('openai')).models(), ...anthropic])
+  expect(LIST_PRICES.models()).toEqual(both)
+})
+
+it('Azure has OpenAI’s prices, and a fifth more, for the names of its deployments', async () => {
+  const azure = await tableOf('azure')
+  expect(findPrice('gpt-4o', azure)).toMatchObject({ input: 3_000_000, output: 12_000_000 })
+  expect(findPrice('gpt-5.4', azure).long).toMatchObject({ above: 271_999, input: 6_000_000 })
+  expect(azure.nameOf('gpt-35-turbo-16k')).toBe('gpt-3.5-turbo-16k')
+  expect(azure.nameOf('GPT-5-1-codex')).toBe('gpt-5.1-codex')
+  expect(azure.nameOf('gpt-4-0613')).toBe('gpt-4-0613')
+  expect(azure.nameOf('my-deployment')).toBeUndefined()
+})
+
+it('the latest model is another one for each vendor but OpenAI and Anthropic', async () => {
+  const google = await tableOf('google')
+  expect(findPrice('gemini-pro-latest', google).input).toBe(2_000_000)
+  expect(google.nameOf('gemini-3.5-pro-latest')).toBeUndefined()
+  expect((await tableOf('mistral')).nameOf('mistral-small-2603-latest')).toBeUndefined()
+  expect((await tableOf('groq')).nameOf('gemma2-9b-latest')).toBeUndefined()
+  expect(LIST_PRICES.nameOf('gpt-5-chat-latest')).toBe('gpt-5-chat')
+  expect(LIST_PRICES.nameOf('claude-haiku-4-5-latest')).toBe('claude-haiku-4-5')
+})
+
+const BEDROCK: readonly (readonly [name: string, listed: string | undefined])[] = [
+  ['anthropic.claude-sonnet-4-5-20250929-v1:0', 'anthropic.claude-sonnet-4-5'],
+  ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'anthropic.claude-sonnet-4-5'],
+  ['apac.anthropic.claude-sonnet-4-20250514-v1:0', 'anthropic.claude-sonnet-4'],
+  ['claude-sonnet-4-5-20250929', 'anthropic.claude-sonnet-4-5'],
+  ['global.anthropic.claude-sonnet-4-6', 'global.anthropic.claude-sonnet-4-6'],
+  [
+    'arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-opus-5',
+    'anthropic.claude-opus-5',
+  ],
+  ['us.amazon.nova-lite-v1:0', 'amazon.nova-lite'],
+  // What costs more in another geography, or in a cloud apart, is not taken for the same.
+  ['eu.amazon.nova-lite-v1:0', 'eu.amazon.nova-lite'],
+  ['sa.amazon.nova-lite-v1:0', undefined],
+  ['eu.meta.llama3-2-1b-instruct-v1:0', undefined],
+  ['us-gov.anthropic.claude-haiku-4-5-20251001-v1:0', undefined],
+  // Another version is another model.
+  ['amazon.titan-embed-text-v2:0', undefined],
+  ['anthropic.claude-sonnet-4-5-20250929-v2:0', undefined],
+  ['anthropic.claude-sonnet-5-5-preview', undefined],
+]
+
+it.each(BEDROCK)('Bedrock lists %s as %s', async (name, listed) => {
+  expect((await tableOf('bedrock')).nameOf(name)).toBe(listed)
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { VENDORS } from '../../../scripts/prices.ts'
+import { VENDORS } from '../../../scripts/prices/vendors.ts'
 import { bundle } from '../../support/bundle.ts'
 import { tableOf } from '../../support/markdown.ts'
 
@@ -67,7 +67,7 @@ it.each(tables)(
 
 it('the page lists each table', () => {
   expect(tables.map(({ path }) => path)).toEqual(
-    Object.keys(VENDORS).map((vendor) => `@sluice/ai/prices/${vendor}`),
+    [...Object.keys(VENDORS), 'azure'].map((vendor) => `@sluice/ai/prices/${vendor}`),
   )
 })
 

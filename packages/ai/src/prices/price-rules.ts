@@ -23,8 +23,8 @@ const assertUnits: OptionRule = (option, value) => {
 
 const assertRate: OptionRule = (option, rate) => {
   assertUnits(option, rate)
-  if (Number(rate) > 0 && Number(rate) < LEAST) {
-    const message = `is in micro-dollars per million tokens, 0 or from ${LEAST}; $3 are 3_000_000`
+  if (rate && Number(rate) < LEAST) {
+    const message = `is in micro-dollars per million tokens, 0 or from ${LEAST}; $3 is 3_000_000`
     throw invalid(option, message)
   }
 }
@@ -41,6 +41,7 @@ const priceRule =
 export const assertPrice: OptionRule = /* @__PURE__ */ priceRule({
   long: /* @__PURE__ */ priceRule({ above: assertUnits }),
   asOf: assertText,
+  endsOn: assertText,
   source: assertText,
 })
 

@@ -9,39 +9,54 @@ type Row = readonly [
   longCacheWrite?: number | null,
 ]
 
-/** Rows by name. Several names that have one price are separated by a blank; a longer input may have another row. */
-export type Rows = Readonly<Record<string, Row | readonly [usual: Row, above: number, long: Row]>>
+/** A row, and that of a longer input: where it is left out, twice the row, and one and a half times its output. */
+type LongRow = readonly [usual: Row, above: number, long?: Row]
 
-/** Creates a table of prices that are from one page. */
-export const priceTable = (asOf: string, source: string, rows: Rows): Prices =>
-  definePrices(pricesOfRows(asOf, source, rows))
+/** Rows by name. Several names that have one price are separated by a blank. */
+export type Rows = Readonly<Record<string, Row | LongRow>>
 
-/** Returns the prices of these rows by model, in micro-dollars. */
-export function pricesOfRows(asOf: string, source: string, rows: Rows): Record<string, ModelPrice> {
+/** What a page said on a day. */
+type Page = readonly [asOf: string, source: string, rows: Rows]
+
+/**
+ * Creates a vendor's table of prices.
+ *
+ * @param ends Names, separated by blanks, of the models that their vendor shuts down on a day.
+ */
+export function priceTable(
+  pages: readonly Page[],
+  ends: Readonly<Record<string, string>> = {},
+): Prices {
   const models: Record<string, ModelPrice> = {}
-  for (const [names, row] of Object.entries(rows)) {
-    const [usual, above = 0, long] = isRow(row) ? [row] : row
-    const price: ModelPrice = {
-      ...ratesOf(usual),
-      ...(long && { long: { above, ...ratesOf(long) } }),
-      asOf,
-      source,
+  for (const [asOf, source, rows] of pages) {
+    for (const [names, row] of Object.entries(rows)) {
+      const [usual, above, long] = isRow(row) ? ([row] as const) : row
+      const price: ModelPrice = {
+        ...ratesOf(usual),
+        ...(above && { long: { above, ...(long ? ratesOf(long) : ratesOf(usual, 2)) } }),
+        asOf,
+        source,
+      }
+      for (const name of names.split(' ')) models[name] = price
     }
-    for (const name of names.split(' ')) models[name] = price
   }
-  return models
+  for (const [endsOn, names] of Object.entries(ends)) {
+    for (const name of names.split(' ')) models[name] = { ...models[name]!, endsOn }
+  }
+  return definePrices(models)
 }
 
 const isRow = (row: Rows[string]): row is Row => typeof row[0] === 'number'
 
 const KINDS = ['input', 'cachedInput', 'output', 'cacheWrite', 'longCacheWrite'] as const
 
-function ratesOf(row: Row): Rates {
+function ratesOf(row: Row, factor = 1): Rates {
   const rates: Record<string, number> = {}
   KINDS.forEach((kind, index) => {
     const dollars = row[index]
+    const times = index === 2 ? (factor + 1) / 2 : factor
     // Micro-dollars: 0.075 dollars are 75_000, and not 74_999.99.
-    if (dollars != null) rates[kind] = Math.round(dollars * 1_000_000)
+    if (dollars != null) rates[kind] = Math.round(dollars * times * 1_000_000)
   })
   return rates as unknown as Rates
 }

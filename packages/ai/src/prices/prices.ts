@@ -31,6 +31,8 @@ export interface ModelPrice extends Rates {
   readonly asOf?: string
   /** The source of the price, a URL. */
   readonly source?: string
+  /** The day on which the vendor shuts the model down, such as `2027-01-14`. `sluice doctor` warns of it. */
+  readonly endsOn?: string
 }
 
 /** A table of prices, made by `definePrices`. Its prices may change: ask it at each call. */
