@@ -16,7 +16,7 @@ const ofItem = (...content: object[]): Body => items({ role: 'user', content })
 const ofTool = (...content: object[]): Body =>
   ofUser({ type: 'tool_result', tool_use_id: 't', content })
 
-/** Input that only the provider has, and the field by which an error names it. */
+/** Input that only the provider has, or sound, and the field by which an error names it. */
 const HIDDEN: Readonly<Partial<Record<ModelApi, Readonly<Record<string, [string, Body]>>>>> = {
   'openai-chat': {
     'a file by its id': ['file_id', ofUser({ type: 'file', file: { file_id: 'file-1' } })],
@@ -32,6 +32,18 @@ const HIDDEN: Readonly<Partial<Record<ModelApi, Readonly<Record<string, [string,
     'a file of Mistral': ['file_id', ofUser({ type: 'file', file_id: 'f' })],
     'a sound by its address': ['audio_url', ofUser({ type: 'audio_url', audio_url: { url: 'u' } })],
     'a film': ['video_url', ofUser({ type: 'video_url', video_url: { url: 'https://a/b' } })],
+    'a film in the body': [
+      'video_url',
+      ofUser({ type: 'video_url', video_url: { url: 'data:video/mp4;base64,AAAA' } }),
+    ],
+    'a sound': [
+      'input_audio',
+      ofUser({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
+    ],
+    'a sound as a file': [
+      'file_data',
+      ofUser({ type: 'file', file: { file_data: 'data:audio/wav;base64,AAAA' } }),
+    ],
     'an earlier sound': ['id', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }],
   },
   'openai-responses': {
@@ -48,6 +60,11 @@ const HIDDEN: Readonly<Partial<Record<ModelApi, Readonly<Record<string, [string,
     'an item by its id': ['id', items({ id: 'msg_1' })],
     'an item that has only an id': ['id', items({ type: 'image_generation_call', id: 'ig_1' })],
     'stored reasoning': ['id', items({ type: 'reasoning', id: 'rs_1', summary: [] })],
+    'a sound': ['input_audio', ofItem({ type: 'input_audio', input_audio: { data: 'AAAA' } })],
+    'a sound as a file': [
+      'file_data',
+      ofItem({ type: 'input_file', file_data: 'data:audio/mpeg;base64,AAAA' }),
+    ],
   },
   'anthropic-messages': {
     'a document by its id': [
@@ -70,7 +87,6 @@ const HIDDEN: Readonly<Partial<Record<ModelApi, Readonly<Record<string, [string,
 const VISIBLE: Readonly<Partial<Record<ModelApi, Readonly<Record<string, Body>>>>> = {
   'openai-chat': {
     'a file': ofUser({ type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA' } }),
-    'a sound': ofUser({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
     'a picture': ofUser({ type: 'image_url', image_url: { url: 'https://a/b.png' } }),
     'tool calls': {
       messages: [
@@ -236,7 +252,8 @@ describe.each(Object.entries(DOORS))('%s', (_, send) => {
       const { answer, held } = await send(api, body, options)
       expect(answer.status).toBe(400)
       const text = await answer.text()
-      expect(text).toContain(`body.${field}: names input that only the provider has`)
+      const why = /audio|video/.test(field) ? 'is sound' : 'names input that only the provider has'
+      expect(text).toContain(`body.${field}: ${why}`)
       expect(text).toContain('the option unseenTokens')
       expect(held).toBeUndefined()
     }

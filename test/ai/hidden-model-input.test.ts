@@ -49,6 +49,12 @@ describe('limitedModel', () => {
       'a file of a tool by its address',
       ofResult({ type: 'content', value: [{ type: 'file-url', url: 'https://a.test/b.pdf' }] }),
     ],
+    ['a sound', ofFile({ mediaType: 'audio/wav', data: 'AAAA' })],
+    ['a film, AI SDK 7', ofFile({ mediaType: 'video/mp4', data: { type: 'data', data: 'AAAA' } })],
+    [
+      'a sound of a tool',
+      ofResult({ type: 'content', value: [{ type: 'media', mediaType: 'audio/wav', data: 'AA' }] }),
+    ],
     ['an earlier response', AND, { providerOptions: { openai: { previousResponseId: 'r' } } }],
     ['a conversation', AND, { providerOptions: { openai: { conversation: 'c' } } }],
   ]

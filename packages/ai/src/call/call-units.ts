@@ -13,8 +13,8 @@ import { hiddenInput, type HiddenTerms } from './hidden-input.ts'
 /** The parts of the options that say how to count the input. */
 export interface InputTerms extends Omit<EstimateRequestOptions, 'defaultOutput' | 'unseenTokens'> {
   /**
-   * Allows files by id or address, earlier answers and stored prompts, whose tokens only the provider sees, and
-   * counts each as so many. Files and sounds in the body itself count as many, too.
+   * Allows sounds, files by id or address, earlier answers and stored prompts, whose tokens only the provider sees, and
+   * counts each as so many. Files in the body itself count as many, too.
    *
    * @default such references are refused with 400; what is in the body counts as 20_000
    */

@@ -9,13 +9,14 @@ export interface HiddenTerms {
   readonly allowFields?: readonly string[]
 }
 
-/** Returns a function that refuses input that only the provider sees, and tools among the messages that it runs. */
+/** Returns a function that refuses sound, input that only the provider sees, and tools among the messages that it runs. */
 export function hiddenInput({ unseenTokens, allowFields }: HiddenTerms): Inspect {
   return (part, reference) => {
     if (reference !== undefined && unseenTokens === undefined) {
-      const message =
-        'names input that only the provider has: send it, or set the option unseenTokens'
-      throw invalidBody(message, reference)
+      const message = /audio|video/.test(reference)
+        ? 'is sound, whose tokens may cost more: leave it out'
+        : 'names input that only the provider has: send it'
+      throw invalidBody(`${message}, or set the option unseenTokens`, reference)
     }
     const tools = [...objectsIn(part['tools']), objectOf(part['definition'])]
     if (tools.every(isCallersTool) || allowFields?.includes('tools') === true) return

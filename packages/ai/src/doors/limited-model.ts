@@ -243,13 +243,14 @@ function partToCount(part: unknown): unknown {
   }
   const text = objectOf(data)['text']
   if (typeof text === 'string') return { type: 'text', text }
-  return isStoredFile(part)
+  return isHiddenFile(part)
     ? { type: 'input_file', file_id: 'file' }
     : { type: 'input_file', file_data: '' }
 }
 
-/** Returns true if a file is named by an address, or by an id: a short text that is no base64. */
-function isStoredFile({ type, data }: Json): boolean {
+/** Returns true if a file has sound, or is named by an address or an id: a short text that is no base64. */
+function isHiddenFile({ type, mediaType, data }: Json): boolean {
+  if (/^(audio|video)/.test(String(mediaType))) return true
   if (/-(url|id|reference)$/.test(String(type)) || data instanceof URL) return true
   if (typeof data === 'string') return data.length < 256 && /[^A-Za-z0-9+/=]/.test(data)
   return /^(url|reference)$/.test(String(objectOf(data)['type']))

@@ -112,8 +112,7 @@ export function inputTokens(
     if (TEXTS.test(key)) texts.push(isPrompt ? value['variables'] : value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
-  const tools = own(body, 'tools')
-  if (isClaude(model) && Array.isArray(tools) && tools.length > 0) other += CLAUDE_TOOLS
+  if (isClaude(model) && objectsIn(own(body, 'tools'))[0]) other += CLAUDE_TOOLS
   while (texts.length > 0 || data.length > 0) {
     values += 1
     if (values > MAX_VALUES) throw invalidBody(`must hold at most ${MAX_VALUES} values`)
@@ -142,7 +141,7 @@ function mediaIn(part: Json): string[] {
   )
 }
 
-/** Returns the field by which a part names input that only the provider has. */
+/** Returns the field by which a part names input that only the provider has, or has sound. */
 function referenceIn(part: Json, media: readonly string[]): string | undefined {
   const { id, type } = part
   // Without its encrypted content, OpenAI finds reasoning by its id.
@@ -152,8 +151,9 @@ function referenceIn(part: Json, media: readonly string[]): string | undefined {
   return media.find((key) => {
     const value = part[key]
     const address = textOf(objectOf(value)['url'] ?? value)
-    const isData = key === 'file_data' ? !address.includes('://') : address.startsWith('data:')
-    return !isData && !/^(input_audio|data)$/.test(key)
+    // Tokens of sound may cost more than those of text. A film has some, too.
+    const isData = key === 'data' || (key === 'file_data' && !/:/.test(address))
+    return !isData && !/^data:(?!audio|video)/.test(address)
   })
 }
 
