@@ -10,7 +10,11 @@ import {
   WORKER,
 } from './doctor-projects.ts'
 
-const TODAY = new Date().toISOString().slice(0, 10)
+/** Returns the day that is so many days ahead, as `2026-11-28`. */
+export const daysAhead = (days: number): string =>
+  new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+
+export const TODAY: string = daysAhead(0)
 
 /** Projects in which nothing is wrong. */
 export const CLEAN_PROJECTS: readonly (readonly [
@@ -153,11 +157,20 @@ app.listen(3000)`,
       'weather.ts': `import pRetry from 'p-retry'\nexport const weather = () => pRetry(() => fetch('https://weather.test'))`,
     },
   ],
-  ['a list of prices that is new', listPrices(TODAY)],
+  ['a list of prices that is new', listPrices({ a: TODAY })],
   [
-    'an old list of prices, and one that somebody has looked up since',
-    { ...listPrices('2020-01-01'), 'prices.ts': ownPrices('2020-01-01', TODAY) },
+    'an old price of a model that nothing calls',
+    listPrices({ a: TODAY, b: '2020-01-01' }, { called: 'a' }),
   ],
+  [
+    'an old list of prices that was compared with its sources for the installed version',
+    listPrices({ a: '2020-01-01' }, { checked: TODAY }),
+  ],
+  [
+    'an old list of prices, and a price of the model in use that somebody has looked up since',
+    { ...listPrices({ m0: '2020-01-01' }, { called: 'm0' }), 'prices.ts': ownPrices(TODAY) },
+  ],
+  ['a model that ends in half a year', listPrices({ a: TODAY }, { ends: daysAhead(180) })],
   [
     'plans whose limits are read in several ways',
     {

@@ -120,24 +120,40 @@ export default { fetch: rateLimit(limiter, { routes: [{ path: '/api/ai/chat', id
 
 /** A file with prices of these days. */
 export const ownPrices = (...days: readonly string[]): string => `
-import { definePrices, LIST_PRICES } from '@sluice/ai'
+import { definePrices } from '@sluice/ai'
 export const prices = definePrices({
   ${days.map((day, at) => `m${at}: { input: 300_000, output: 1_200_000, asOf: '${day}' },`).join(' ')}
-}, { base: LIST_PRICES })
+})
 `
 
-/** The files of a project whose installed list of prices is of a day. */
-export const listPrices = (day: string): Record<string, string> => ({
+/** The files of a project with a price list of these days. It calls the models that `called` names. */
+export const listPrices = (
+  days: Readonly<Record<string, string>>,
+  {
+    called = 'a',
+    checked = '',
+    ends = '',
+  }: { called?: string; checked?: string; ends?: string } = {},
+): Record<string, string> => ({
   'limits.ts': limits(),
   'chat.ts': `
 import { LIST_PRICES, modelHandler } from '@sluice/ai'
 import { limiter } from './limits'
-export const POST = modelHandler(limiter, { prices: LIST_PRICES }, {})
+export const POST = modelHandler(limiter, { prices: LIST_PRICES, models: ['${called}'] }, {})
 `,
   'node_modules/@sluice/ai/package.json': JSON.stringify({
     version: '0.1.0',
     type: 'module',
     exports: './index.js',
+    ...(checked && { pricesChecked: checked }),
   }),
-  'node_modules/@sluice/ai/index.js': `export const LIST_PRICES = { models: () => new Map([['a', { asOf: '2019-01-01' }], ['b', { asOf: '${day}' }]]) }`,
+  'node_modules/@sluice/ai/index.js': `
+const models = new Map(Object.entries(${JSON.stringify(days)}).map(([model, asOf]) => [model, { asOf, endsOn: '${ends}' || undefined }]))
+export const LIST_PRICES = {
+  models: () => models,
+  findPrice(model) {
+    if (!models.has(model)) throw new Error('unknown_model')
+    return models.get(model)
+  },
+}`,
 })

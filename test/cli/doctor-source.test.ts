@@ -15,7 +15,7 @@ import {
   SECRET,
   WORKER,
 } from './doctor-projects.ts'
-import { CLEAN_PROJECTS } from './clean-projects.ts'
+import { CLEAN_PROJECTS, daysAhead, TODAY } from './clean-projects.ts'
 import { examine, onlyFinding, type Fixture } from './examine.ts'
 import { removeProjects } from './project.ts'
 
@@ -133,17 +133,46 @@ export const onRequest = rateLimit(limiter, { routes: ['/api/ai/**'], subject: (
   },
   {
     code: 'prices_old',
-    says: 'prices.ts of 2020-02-01',
+    says: 'older than 60 days: m0 of 2020-01-01 (prices.ts)',
     create: () =>
       appOf(redis.local, {
         'limits.ts': limits(),
-        'prices.ts': ownPrices('2020-01-01', '2020-02-01'),
+        'prices.ts': ownPrices('2020-01-01', TODAY),
       }),
   },
   {
+    // One row that is new hides none of the others.
     code: 'prices_old',
-    says: 'LIST_PRICES of 2020-01-01',
-    create: () => appOf(redis.local, listPrices('2020-01-01')),
+    says: 'older than 60 days: a of 2020-01-01 (LIST_PRICES)',
+    create: () => appOf(redis.local, listPrices({ a: '2020-01-01', b: TODAY })),
+  },
+  {
+    code: 'prices_old',
+    says: 'older than 60 days: a of 2020-02-01 (LIST_PRICES)',
+    create: () =>
+      appOf(redis.local, listPrices({ a: '2020-01-01', b: TODAY }, { checked: '2020-02-01' })),
+  },
+  {
+    // Clients name the models: any may be in use.
+    code: 'prices_old',
+    says: 'older than 60 days: b of 2020-01-01 (LIST_PRICES)',
+    create: () => appOf(redis.local, listPrices({ a: TODAY, b: '2020-01-01' }, { called: 'c' })),
+  },
+  {
+    code: 'model_ends',
+    says: `shut down models in use: a on ${daysAhead(100)}`,
+    create: () => appOf(redis.local, listPrices({ a: TODAY }, { ends: daysAhead(100) })),
+  },
+  {
+    code: 'model_ends',
+    says: 'shut down models in use: old-model on 2020-01-01',
+    create: () =>
+      appOf(redis.local, {
+        'limits.ts': limits(),
+        'prices.ts': `
+import { definePrices } from '@sluice/ai'
+export const prices = definePrices({ 'old-model': { input: 1_000, output: 1_000, endsOn: '2020-01-01' } })`,
+      }),
   },
   {
     code: 'fetch_cache',

@@ -25,6 +25,7 @@ type FindingCode =
   | 'matcher_gap'
   | 'secret_on_one_side'
   | 'prices_old'
+  | 'model_ends'
   | 'fetch_cache'
   | 'client_retries'
   | 'versions_differ'

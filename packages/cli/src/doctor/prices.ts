@@ -1,63 +1,150 @@
-/* The age of the prices by which a project counts dollars. */
+/* The age of the prices that a project counts dollars by, and the days on which its models end. */
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Prices } from '@sluice/ai'
 import { propertyOf } from '../source/literal.ts'
-import { nodesIn, textIn } from '../source/module.ts'
+import { nameOf, nodesIn, textIn } from '../source/module.ts'
 import type { ProjectSource } from '../source/project-source.ts'
 import type { Finding } from './finding.ts'
 
 const MAX_AGE_DAYS = 60
-
+/** The days before the end of a model on which a finding says so. */
+const NOTICE_DAYS = 120
 const DAY_MS = 86_400_000
+/** The most models that a finding names. */
+const MAX_NAMED = 5
 
-/** A table of prices, and the day of the newest of them. */
-interface DatedTable {
+/** A price that the project counts by. */
+interface UsedPrice {
+  readonly model: string
+  /** The file or the table that has it. */
+  readonly from: string
+  readonly asOf?: string | undefined
+  readonly endsOn?: string | undefined
+}
+
+/** A table of `@sluice/ai` that the project imports. */
+interface Table {
   readonly name: string
-  readonly asOf: string
+  readonly prices: Prices
+  /** The day on which the installed version's prices were compared with their sources. */
+  readonly checked: string
 }
 
 /**
- * Returns the tables of prices that nobody has looked at for long. Prices of your own count by their `asOf`: one that is
- * newer shows that somebody did.
+ * Returns the models in use whose price nobody has compared with its source for long, and those that their vendor shuts
+ * down soon. In use are the models that the source names, and those that it lists by `definePrices`. A price of a table is as
+ * new as the installed version: nothing newer may exist to install.
  *
  * @param now Milliseconds since the Unix epoch.
  */
 export async function judgePrices(source: ProjectSource, now: number): Promise<Finding[]> {
-  const isOld = (asOf: string): boolean => now - Date.parse(asOf) > MAX_AGE_DAYS * DAY_MS
   const own = ownPrices(source)
-  if (own && !isOld(own.asOf)) return []
-  const old = [...(await listedPrices(source)), ...(own ? [own] : [])].filter(({ asOf }) =>
-    isOld(asOf),
-  )
-  if (old.length === 0) return []
-  return [
-    {
+  const tables = await importedTables(source)
+  const named = tables.flatMap((table) => namedPrices(source, table))
+  const whole = tables.flatMap((table) => wholeTable(table, named))
+  const used = [...own, ...[...named, ...whole].filter((price) => !isListed(price, own))]
+  const age = ({ asOf }: UsedPrice): number => (asOf === undefined ? 0 : now - Date.parse(asOf))
+  const old = used.filter((price) => age(price) > MAX_AGE_DAYS * DAY_MS)
+  const ending = used.filter(({ endsOn = '' }) => Date.parse(endsOn) - now < NOTICE_DAYS * DAY_MS)
+  const findings: Finding[] = []
+  if (old.length > 0) {
+    findings.push({
       code: 'prices_old',
-      text: `prices are older than ${MAX_AGE_DAYS} days: ${old.map(({ name, asOf }) => `${name} of ${asOf}`).join(', ')}`,
+      text: `prices are older than ${MAX_AGE_DAYS} days: ${list(old, ({ model, from, asOf }) => `${model} of ${asOf} (${from})`)}`,
       remedy:
-        'npm install @sluice/ai@latest, then compare the prices of your models with their vendors, and list those that you pay by definePrices, each with its asOf',
-    },
-  ]
-}
-
-/** Returns the newest of the prices that the project itself dates, if it does. */
-function ownPrices(source: ProjectSource): DatedTable | undefined {
-  return [...source.texts]
-    .filter(([, text]) => text.includes('definePrices') && text.includes('asOf'))
-    .flatMap(([name]) => {
-      const module = source.module(name)
-      const dates = [...nodesIn(module?.program ?? { type: '' })].map((node) =>
-        textIn(propertyOf(node, 'asOf').node),
-      )
-      return dates.flatMap((asOf) => (asOf !== undefined && isDate(asOf) ? [{ name, asOf }] : []))
+        'npm install @sluice/ai@latest; compare the prices that are still old with their vendors, and list what you pay by definePrices, each with the asOf of today',
     })
-    .toSorted(newestFirst)[0]
+  }
+  if (ending.length > 0) {
+    findings.push({
+      code: 'model_ends',
+      text: `vendors shut down models in use: ${list(ending, ({ model, endsOn }) => `${model} on ${endsOn}`)}`,
+      remedy: 'call another model: the vendor’s page of deprecations names one',
+    })
+  }
+  return findings
 }
 
-/** Returns the tables of `@sluice/ai` that the project imports, each with the date of its newest price. */
-async function listedPrices(source: ProjectSource): Promise<DatedTable[]> {
+function list(prices: readonly UsedPrice[], textOf: (price: UsedPrice) => string): string {
+  const more = prices.length - MAX_NAMED
+  const texts = prices.slice(0, MAX_NAMED).map(textOf)
+  return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
+/** Returns the prices that the project itself lists and dates. */
+function ownPrices(source: ProjectSource): UsedPrice[] {
+  return [...source.texts]
+    .filter(([, text]) => text.includes('definePrices') && /\b(asOf|endsOn)\b/.test(text))
+    .flatMap(([from]) => {
+      const all = [...nodesIn(source.module(from)?.program ?? { type: '' })]
+      return all.flatMap((node): UsedPrice[] => {
+        if (node.type !== 'ObjectProperty') return []
+        const price = node['value'] as Parameters<typeof propertyOf>[0]
+        const [asOf, endsOn] = ['asOf', 'endsOn'].map((field) => {
+          const text = textIn(propertyOf(price, field).node)
+          return text !== undefined && isDate(text) ? text : undefined
+        })
+        const isPrice = asOf !== undefined || endsOn !== undefined
+        return isPrice ? [{ model: nameOf(node['key']).toLowerCase(), from, asOf, endsOn }] : []
+      })
+    })
+}
+
+const isListed = ({ model }: UsedPrice, own: readonly UsedPrice[]): boolean =>
+  own.some((price) => price.model === model)
+
+/** Returns the prices that a table has for models that the source names. */
+function namedPrices(source: ProjectSource, table: Table): UsedPrice[] {
+  const found = new Map<string, UsedPrice>()
+  for (const [path, text] of source.texts) {
+    if (!hasModel(text, table.prices)) continue
+    for (const node of nodesIn(source.module(path)?.program ?? { type: '' })) {
+      const model = textIn(node)?.toLowerCase()
+      const price = model === undefined ? undefined : priceIn(table.prices, model)
+      if (model !== undefined && price) found.set(model, usedPrice(model, table, price))
+    }
+  }
+  return [...found.values()]
+}
+
+/** Returns true if a text may name a model of a table. Parsing every file would take long. */
+const hasModel = (text: string, prices: Prices): boolean =>
+  [...text.matchAll(/['"`]([\w@./:-]{1,128})['"`]/g)].some(
+    ([, name = '']) => priceIn(prices, name.toLowerCase()) !== undefined,
+  )
+
+/** Returns the oldest price of a table of which the source names no model: any may be in use. */
+function wholeTable(table: Table, named: readonly UsedPrice[]): UsedPrice[] {
+  if (named.some(({ from }) => from === table.name)) return []
+  const all = [...table.prices.models()].map(([model, price]) => usedPrice(model, table, price))
+  const [oldest] = all
+    .filter(({ asOf }) => asOf !== undefined)
+    .toSorted((a, b) => Date.parse(a.asOf ?? '') - Date.parse(b.asOf ?? ''))
+  return oldest ? [{ ...oldest, endsOn: undefined }] : []
+}
+
+function usedPrice(
+  model: string,
+  { name, checked }: Table,
+  { asOf = '', endsOn }: { readonly asOf?: string; readonly endsOn?: string },
+): UsedPrice {
+  const days = [asOf, checked].filter(isDate).toSorted()
+  return { model, from: name, asOf: days.at(-1), endsOn }
+}
+
+function priceIn(prices: Prices, model: string): ReturnType<Prices['findPrice']> | undefined {
+  try {
+    return prices.findPrice(model)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the tables of `@sluice/ai` that the project imports. */
+async function importedTables(source: ProjectSource): Promise<Table[]> {
   const imported = new Map<string, string>()
   for (const [path, text] of source.texts) {
     if (!text.includes('_PRICES')) continue
@@ -67,26 +154,38 @@ async function listedPrices(source: ProjectSource): Promise<DatedTable[]> {
       }
     }
   }
-  const tables = [...imported].map(async ([name, from]): Promise<DatedTable[]> => {
-    const table = (await load(source.folder, from))?.[name] as Partial<Prices> | undefined
-    const dates = [...(table?.models?.().values() ?? [])].map(({ asOf = '' }) => ({ name, asOf }))
-    return dates
-      .filter(({ asOf }) => isDate(asOf))
-      .toSorted(newestFirst)
-      .slice(0, 1)
+  const tables = [...imported].map(async ([name, from]): Promise<Table[]> => {
+    const path = resolve(source.folder, from)
+    if (path === undefined) return []
+    const prices = ((await load(path)) ?? {})[name] as Prices | undefined
+    return prices?.findPrice ? [{ name, prices, checked: checkedDay(path) }] : []
   })
   return (await Promise.all(tables)).flat()
 }
 
 const isDate = (text: string): boolean => !Number.isNaN(Date.parse(text))
 
-const newestFirst = (a: DatedTable, b: DatedTable): number =>
-  Date.parse(b.asOf) - Date.parse(a.asOf)
+/** Returns the day on which the version of a file's package was compared with its sources. */
+function checkedDay(path: string): string {
+  const manifest = join(dirname(path), 'package.json')
+  if (!existsSync(manifest)) return dirname(path) === path ? '' : checkedDay(dirname(path))
+  const { pricesChecked } = JSON.parse(readFileSync(manifest, 'utf8')) as {
+    pricesChecked?: string
+  }
+  return pricesChecked ?? ''
+}
 
-/** Loads a package as the project has it; `undefined` if it is not installed. */
-async function load(folder: string, from: string): Promise<Record<string, unknown> | undefined> {
+function resolve(folder: string, from: string): string | undefined {
   try {
-    const path = createRequire(join(folder, 'package.json')).resolve(from)
+    return createRequire(join(folder, 'package.json')).resolve(from)
+  } catch {
+    return undefined
+  }
+}
+
+/** Loads a package as the project has it; `undefined` if it fails. */
+async function load(path: string): Promise<Record<string, unknown> | undefined> {
+  try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>
   } catch {
     return undefined
