@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { satisfies } from 'semver'
+import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 
 const read = (path: string): string =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+const { satisfies } = createRequire(import.meta.url)('semver') as {
+  readonly satisfies: (version: string, range: string) => boolean
+}
 
 interface Locked {
   readonly engines?: { readonly node?: string }
