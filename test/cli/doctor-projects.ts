@@ -151,9 +151,7 @@ export const POST = modelHandler(limiter, { prices: LIST_PRICES, models: ['${cal
 const models = new Map(Object.entries(${JSON.stringify(days)}).map(([model, asOf]) => [model, { asOf, endsOn: '${ends}' || undefined }]))
 export const LIST_PRICES = {
   models: () => models,
-  findPrice(model) {
-    if (!models.has(model)) throw new Error('unknown_model')
-    return models.get(model)
-  },
+  nameOf: (model) => (models.has(model) ? model : undefined),
+  get: (name) => models.get(name),
 }`,
 })

@@ -135,13 +135,8 @@ function usedPrice(
   return { model, from: name, asOf: days.at(-1), endsOn }
 }
 
-function priceIn(prices: Prices, model: string): ReturnType<Prices['findPrice']> | undefined {
-  try {
-    return prices.findPrice(model)
-  } catch {
-    return undefined
-  }
-}
+const priceIn = (prices: Prices, model: string): ReturnType<Prices['get']> =>
+  prices.get(prices.nameOf(model) ?? '')
 
 /** Returns the tables of `@sluice/ai` that the project imports. */
 async function importedTables(source: ProjectSource): Promise<Table[]> {
@@ -158,7 +153,7 @@ async function importedTables(source: ProjectSource): Promise<Table[]> {
     const path = resolve(source.folder, from)
     if (path === undefined) return []
     const prices = ((await load(path)) ?? {})[name] as Prices | undefined
-    return prices?.findPrice ? [{ name, prices, checked: checkedDay(path) }] : []
+    return prices?.nameOf ? [{ name, prices, checked: checkedDay(path) }] : []
   })
   return (await Promise.all(tables)).flat()
 }
