@@ -90,14 +90,12 @@ describe('the official clients, with a key and a baseURL', () => {
     },
   )
 
-  it.each(['claude-sonnet-4-5-20250929', 'claude-haiku-4-5-20251001'])(
-    'call and retrieve the dated snapshot %s',
-    async (model) => {
-      await clients.anthropic.messages.create({ ...message, model })
-      expect(provider.requests.at(-1)?.body['model']).toBe(model)
-      expect(await clients.anthropic.models.retrieve(model)).toMatchObject({ id: model })
-    },
-  )
+  it('call and retrieve a dated snapshot of Anthropic', async () => {
+    const model = 'claude-haiku-4-5-20251001'
+    await clients.anthropic.messages.create({ ...message, model })
+    expect(provider.requests.at(-1)?.body['model']).toBe(model)
+    expect(await clients.anthropic.models.retrieve(model)).toMatchObject({ id: model })
+  })
 
   it('are refused a model that is not offered, and a variant that is no snapshot', async () => {
     const before = provider.requests.length

@@ -2,19 +2,15 @@ import { definePrices, findPrice, LIST_PRICES } from '@sluice/ai'
 import { ConfigError } from '@sluice/core'
 import type { Env } from './env.ts'
 
-const EMBEDDINGS = { asOf: '2026-05', source: 'https://developers.openai.com/api/docs/pricing' }
-
 /** The prices of all models, in micro-dollars per million tokens. Add your own models, and discounts. */
-export const prices = definePrices(
-  {
-    'text-embedding-3-small': { input: 20_000, output: 0, ...EMBEDDINGS },
-    'text-embedding-3-large': { input: 130_000, output: 0, ...EMBEDDINGS },
-  },
-  { base: LIST_PRICES },
-)
+export const prices = definePrices({}, { base: LIST_PRICES })
 
 /** The models to offer, unless `MODELS` names others. Clients use exactly these names. */
 const OFFERED = [
+  'gpt-6.2-astra',
+  'gpt-6.2-sol',
+  'gpt-6.1-terra',
+  'gpt-6-luna',
   'gpt-5.6-sol',
   'gpt-5.6-terra',
   'gpt-5.6-luna',
@@ -29,7 +25,7 @@ const OFFERED = [
   'claude-opus-5-5',
   'claude-sonnet-5-5',
   'claude-haiku-5-5',
-  'claude-sonnet-4-5',
+  'claude-sonnet-5',
   'claude-haiku-4-5',
 ]
 
