@@ -1,5 +1,5 @@
 /* Makes the limiters of an isolate from plain data. */
-import type { Policy } from '@sluice/core'
+import type { Policy, Store } from '@sluice/core'
 import type { Exports, Isolate } from './isolate.ts'
 import { mayBeConfigured } from './callers.ts'
 import { isBeside, type Rule } from './judges/rules.ts'
@@ -16,8 +16,8 @@ export const PLAN_MS = 300
 /** The network of an isolate. */
 export interface Wire {
   readonly send: WorldFetch
-  /** Called with the body of each call, before calls are joined in one request. */
-  readonly onSend: (body: string) => void
+  /** Called with the id of each check, before calls are joined in one request. */
+  readonly onSend: (id: string) => void
   /** The binding of objects, if these count. */
   readonly namespace?: unknown
   /** The region that it is in, and whether that is cut off from home. */
@@ -92,18 +92,22 @@ function storeOf(
     NonNullable<Parameters<Exports['pipelined']>[0]>['fetch']
   >
   const sending = names.includes('pipelined') ? product.pipelined({ fetch: direct }) : direct
-  const inRedis = (prefix: string, mayBeCut = false) =>
-    product.upstash({
+  const inRedis = (prefix: string, mayBeCut = false): Store => {
+    const inner = product.upstash({
       url: 'https://redis.world',
       token: 'secret',
       timeoutMs,
       prefix,
-      fetch: (url, init) => {
-        if (mayBeCut && isCut()) return lost(init.signal)
-        onSend(init.body)
-        return sending(url, init)
-      },
+      fetch: (url, init) => (mayBeCut && isCut() ? lost(init.signal) : sending(url, init)),
     })
+    return {
+      ...inner,
+      check(request) {
+        onSend(request.id)
+        return inner.check(request)
+      },
+    }
+  }
   const leases = product.placeLeases
   const changes = { ...(isMoving(wrappers) && changesOf(product, seed % 2 === 0, isMoved)), leases }
   let store: ReturnType<Exports['memory']> = namespace

@@ -3,7 +3,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { act, CALLS, WAITING_CALLS, type CallKind } from './callers.ts'
 import { createIsolate, type Exports, type Isolate, type loadFactory } from './isolate.ts'
 import type { Call } from './judges/caller-judge.ts'
-import { idIn } from './judges/script-calls.ts'
 import { makeLimiter, type Limiter } from './limiters.ts'
 import type { Random } from './random.ts'
 import { hasLines, hasPlaces } from './wrappers.ts'
@@ -57,11 +56,6 @@ export class Process {
       const call = current.getStore()
       if (call) calls.set(id, call)
     }
-    // Before calls are joined in one request.
-    const onSend = (body: string): void => {
-      const id = idIn(body)
-      if (id !== undefined) sentFor(id)
-    }
     this.#isolate = createIsolate(create, {
       scheduler,
       random: random.fork('isolate'),
@@ -80,7 +74,7 @@ export class Process {
       setting,
       {
         send,
-        onSend,
+        onSend: sentFor,
         namespace: objects?.namespaceFor({ ...line, onSend: sentFor }),
         region: this.region,
         isCut: () => world.cutOff === this.region,

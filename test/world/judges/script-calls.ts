@@ -178,12 +178,6 @@ export function readSettlement(
   return { ...call, corrections, wasReleased: reply[0] === 2 }
 }
 
-/** Reads the id of a decision from the body of its request. */
-export function idIn(body: string): string | undefined {
-  const [name, , count, ...rest] = JSON.parse(body) as (string | number)[]
-  return String(name).startsWith('EVAL') ? String(rest[Number(count) + 2]) : undefined
-}
-
 /** Reads what a mark notes: the units that were charged, by the position of the policy. */
 export const readMark = (text: string): Map<number, number> =>
   new Map(
