@@ -5,7 +5,6 @@ import { createLimiter, type Store, type StoreError } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { leased, reserveFromLeases } from '@sluice/core/leases'
-import { pipelined } from '@sluice/core/pipelined'
 import { redis } from '@sluice/core/redis'
 import { reserve, type Reservation } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
@@ -74,7 +73,7 @@ async function openStore(): Promise<Store & { returnUnits(): Promise<void> }> {
 function storeOf({ rest, redisUrl = '', prefix }: WorkerSettings): Store {
   // A busy machine must not turn a decision into a degraded one.
   const patient = { prefix, timeoutMs: 30_000 }
-  if (rest) return batched(upstash({ ...rest, ...patient, fetch: pipelined() }))
+  if (rest) return batched(upstash({ ...rest, ...patient }))
   return batched(redis({ client: new Redis(redisUrl, { maxRetriesPerRequest: 0 }), ...patient }))
 }
 

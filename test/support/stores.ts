@@ -7,7 +7,6 @@ import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
 import { before } from '@sluice/core/moves'
-import { pipelined } from '@sluice/core/pipelined'
 import { redis } from '@sluice/core/redis'
 import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
@@ -52,7 +51,7 @@ export const STORES = {
     }
   },
   'redis, calls of one moment in one request': async () =>
-    overRest({ redisUrl: inject('redisUrl') }, { fetch: pipelined() }),
+    overRest({ redisUrl: inject('redisUrl') }, { pipeline: true }),
   'redis, decisions of one moment in one script call': async () => {
     const rest = await overRest({ redisUrl: inject('redisUrl') })
     return { make: () => batched(rest.make()), close: () => rest.close() }

@@ -89,16 +89,16 @@ function storeOf(
 ) {
   const names: readonly string[] = WRAPPERS[wrappers]
   const direct = send as never as NonNullable<
-    NonNullable<Parameters<Exports['pipelined']>[0]>['fetch']
+    NonNullable<Parameters<Exports['upstash']>[0]>['fetch']
   >
-  const sending = names.includes('pipelined') ? product.pipelined({ fetch: direct }) : direct
   const inRedis = (prefix: string, mayBeCut = false): Store => {
     const inner = product.upstash({
       url: 'https://redis.world',
       token: 'secret',
       timeoutMs,
       prefix,
-      fetch: (url, init) => (mayBeCut && isCut() ? lost(init.signal) : sending(url, init)),
+      fetch: (url, init) => (mayBeCut && isCut() ? lost(init.signal) : direct(url, init)),
+      pipeline: names.includes('pipelined'),
     })
     return {
       ...inner,

@@ -4,7 +4,6 @@ import { breaker } from '@sluice/core/breaker'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { lease, leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
-import { pipelined } from '@sluice/core/pipelined'
 import { redis } from '@sluice/core/redis'
 import { upstash, type UpstashOptions } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
@@ -30,7 +29,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-const overRest = (proxy: TcpProxy, options: Pick<UpstashOptions, 'fetch'> = {}): Store =>
+const overRest = (proxy: TcpProxy, options: Pick<UpstashOptions, 'pipeline'> = {}): Store =>
   upstash({
     url: `http://127.0.0.1:${proxy.port}`,
     token: own.local.token,
@@ -49,7 +48,7 @@ const STORES: Record<string, (proxy: TcpProxy) => Store> = {
     })
     return upstashRedis(client, { prefix: freshPrefix(), timeoutMs: 30_000 })
   },
-  pipelined: (proxy) => overRest(proxy, { fetch: pipelined() }),
+  'upstash, a request for each call': (proxy) => overRest(proxy, { pipeline: false }),
   batched: (proxy) => batched(overRest(proxy)),
   breaker: (proxy) => breaker(overRest(proxy), { failures: 1, pauseMs: 1 }),
   cacheDenials: (proxy) => cacheDenials(overRest(proxy)),

@@ -1,6 +1,5 @@
 import { createLimiter, type Policy } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
-import { pipelined } from '@sluice/core/pipelined'
 import { upstash } from '@sluice/core/upstash'
 import type { Bench, Scenario } from './scenario.ts'
 import type { Row, Unit } from '../measure/row.ts'
@@ -20,7 +19,7 @@ const TURNS = 6
 
 const BARE = 'bare EVALSHA'
 const PEER = '@upstash/ratelimit'
-const PIPELINED = 'Sluice, pipelined'
+const DEFAULT = 'Sluice without batched'
 const SINGLE = 'Sluice, a request for each'
 
 /** Many requests of one client at the same time. */
@@ -67,13 +66,13 @@ async function aiJob(bench: Bench, count: number, bar: number): Promise<Row[]> {
   const lanes = {
     ours: new Lanes(servers, () => limiters.batched(tenant())),
     peer: new Lanes(servers, () => peer(tenant())),
-    pipelined: new Lanes(servers, () => limiters.pipelined(tenant())),
+    unbatched: new Lanes(servers, () => limiters.unbatched(tenant())),
     single: new Lanes(servers, () => limiters.single(tenant()), SINGLE_CALLS),
   }
   const perSecond = await interleave(bench, {
     ours: lanes.ours.sample,
     peer: lanes.peer.sample,
-    pipelined: lanes.pipelined.sample,
+    unbatched: lanes.unbatched.sample,
     single: lanes.single.sample,
   })
   const title = `AI job, ${count.toLocaleString('en')} tenants`
@@ -83,7 +82,7 @@ async function aiJob(bench: Bench, count: number, bar: number): Promise<Row[]> {
     ours: { values: lanes.ours.values(name, rounds) },
     others: {
       [PEER]: { values: lanes.peer.values(name, rounds) },
-      [PIPELINED]: { values: lanes.pipelined.values(name, rounds) },
+      [DEFAULT]: { values: lanes.unbatched.values(name, rounds) },
       [SINGLE]: { values: lanes.single.values(name, rounds) },
     },
   })
@@ -97,9 +96,21 @@ async function aiJob(bench: Bench, count: number, bar: number): Promise<Row[]> {
       others: {
         "Redis' thread, never waiting": { values: most, bar: 0.85 },
         [PEER]: { values: perSecond.peer, bar },
-        [PIPELINED]: { values: perSecond.pipelined },
+        [DEFAULT]: { values: perSecond.unbatched },
         [SINGLE]: { values: perSecond.single },
       },
+    },
+    {
+      title: `${title}, without batched`,
+      unit: 'decisions/s',
+      ours: { values: perSecond.unbatched },
+      others: { [PEER]: { values: perSecond.peer, bar: 0.8 } },
+    },
+    {
+      title: `${title}, without batched: CPU of the client`,
+      unit: 'µs',
+      ours: { values: lanes.unbatched.values('client', rounds) },
+      others: { [PEER]: { values: lanes.peer.values('client', rounds), bar: 1.5 } },
     },
     row('CPU in all', 'all'),
     row('CPU of the client', 'client'),
@@ -116,6 +127,7 @@ async function oneCaller(bench: Bench): Promise<Row> {
     bench,
     {
       ours: () => sequential(CALLS, () => limiters.batched(tenant())),
+      unbatched: () => sequential(CALLS, () => limiters.unbatched(tenant())),
       single: () => sequential(CALLS, () => limiters.single(tenant())),
     },
     TURNS,
@@ -124,17 +136,17 @@ async function oneCaller(bench: Bench): Promise<Row> {
     title: 'AI job, one caller',
     unit: 'ms',
     ours: { values: ms.ours },
-    others: { [SINGLE]: { values: ms.single, bar: 1.05 } },
+    others: { [DEFAULT]: { values: ms.unbatched }, [SINGLE]: { values: ms.single, bar: 1.05 } },
   }
 }
 
-/** Checks of a tenant by three limiters of these policies: `batched`, `pipelined`, and by neither. */
+/** Checks of a tenant by three limiters of these policies: `batched`, without it, and with a request for each. */
 function limitersOf({ url, token }: Servers, policies: readonly Policy[]) {
   const options = { url, token, timeoutMs: 30_000 }
   const stores = {
     batched: batched(upstash(options)),
-    pipelined: upstash({ ...options, fetch: pipelined() }),
-    single: upstash(options),
+    unbatched: upstash(options),
+    single: upstash({ ...options, pipeline: false }),
   }
   const checkBy = (way: keyof typeof stores) => {
     const limiter = createLimiter({ store: stores[way], policies })
@@ -142,7 +154,7 @@ function limitersOf({ url, token }: Servers, policies: readonly Policy[]) {
   }
   return {
     batched: checkBy('batched'),
-    pipelined: checkBy('pipelined'),
+    unbatched: checkBy('unbatched'),
     single: checkBy('single'),
   }
 }

@@ -3,6 +3,7 @@ import type { StateMap, Store } from './store.ts'
 import { ConfigError, SluiceError, StoreError, type StoreErrorCode } from '../errors.ts'
 import { Circuit, type Proof } from '../internal/circuit.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { sharedRequests } from '../internal/shared-failures.ts'
 import { answersAlone, noteWrapper } from '../internal/wrappers.ts'
 import { assertStore } from './store.ts'
 
@@ -58,6 +59,25 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
   )
   /** The settlement marks of reservations that were not sent. */
   const unsent = new Set<string | undefined>()
+  /** The requests whose failure is counted: it is one, however many calls shared the request. */
+  const counted = new WeakSet<object>()
+
+  /** Calls the store, and learns from the outcome. @param isProbe False if a failure must not put the next probe off. */
+  async function call<T>(ask: () => Promise<T>, isProbe?: boolean): Promise<T> {
+    const { turn } = circuit
+    try {
+      const result = await ask()
+      circuit.learn(turn, 'answers')
+      return result
+    } catch (error) {
+      const request = sharedRequests.get(error as object) ?? {}
+      const proof = proofOf(error)
+      // If the store was not asked, the next call would not be asked either, so the pause goes on.
+      if (proof !== 'unasked' && !counted.has(request)) circuit.learn(turn, proof, isProbe)
+      counted.add(request)
+      throw error
+    }
+  }
 
   return noteWrapper<Store>({
     timeoutMs: store.timeoutMs,
@@ -65,7 +85,7 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
     async check(request) {
       const { entries, mark, startedAt } = request
       if (circuit.mayCall(startedAt, entries.length === 0)) {
-        return callStore(circuit, () => store.check(request))
+        return call(() => store.check(request))
       }
       if (mark) rememberMark(unsent, mark.keys.at(-1))
       throw pausedError(circuit)
@@ -78,33 +98,14 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
       // A settlement that is lost costs money, and no decision waits for it.
       const isSettlement = SETTLEMENTS.has(kind.name)
       if (!isSettlement && !circuit.mayCall()) throw pausedError(circuit)
-      return callStore(circuit, () => store.run(operation), !isSettlement)
+      return call(() => store.run(operation), !isSettlement)
     },
 
     async reset(keys) {
       if (!circuit.mayCall()) throw pausedError(circuit)
-      return callStore(circuit, () => store.reset(keys))
+      return call(() => store.reset(keys))
     },
   })
-}
-
-/** Calls the store, and learns from the outcome. @param isProbe False if a failure must not put the next probe off. */
-async function callStore<T>(
-  circuit: Circuit,
-  ask: () => Promise<T>,
-  isProbe?: boolean,
-): Promise<T> {
-  const { turn } = circuit
-  try {
-    const result = await ask()
-    circuit.learn(turn, 'answers')
-    return result
-  } catch (error) {
-    const proof = proofOf(error)
-    // The next call would not be asked either, so the pause goes on.
-    if (proof !== 'unasked') circuit.learn(turn, proof, isProbe)
-    throw error
-  }
 }
 
 function proofOf(error: unknown): Proof | 'unasked' {
@@ -120,9 +121,10 @@ function proofOf(error: unknown): Proof | 'unasked' {
 /** Creates the error of a call that may not be made. */
 function pausedError({ opening, failures, pauseMs }: Circuit): StoreError {
   const { at = 0, failure = '' } = opening ?? {}
-  const reason = `consecutive failures: ${failures}, the last ${failure}`
-  const text = `The store is not called: the breaker opened at ${new Date(at).toISOString()} (${reason}). One call every ${pauseMs} ms tries the store`
-  return new StoreError('store_paused', text)
+  return new StoreError(
+    'store_paused',
+    `The store is not called: the breaker opened at ${new Date(at).toISOString()} (consecutive failures: ${failures}, the last ${failure}). One call every ${pauseMs} ms tries the store`,
+  )
 }
 
 /** Throws if `store` is none, or a wrapper that would not answer from its memory while the breaker is open. */

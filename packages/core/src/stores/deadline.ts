@@ -21,8 +21,9 @@ export async function withDeadline<T>(
     // The race bounds the wait even where a custom `fetch` ignores its signal.
     return await new Promise<T>((resolve, reject) => {
       const abort = (): void => {
-        reject(new StoreError('store_timeout', `The store did not answer within ${timeoutMs} ms`))
-        controller.abort()
+        const text = `The store did not answer within ${timeoutMs} ms`
+        controller.abort(new StoreError('store_timeout', text))
+        reject(controller.signal.reason)
       }
       if (leftMs <= 0) {
         abort()

@@ -3,7 +3,6 @@ import { batched } from '@sluice/core/batched'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
-import { pipelined } from '@sluice/core/pipelined'
 import { upstash } from '@sluice/core/upstash'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { loosely, mistakesAreNamed } from '../../../support/mistakes.ts'
@@ -123,8 +122,8 @@ describe('a call of batched', () => {
     expect(bodies).toHaveLength(4)
     const { bodies: sent, send } = recordingFetch()
     const { url, token } = own.local
-    const piped = pipelined({ fetch: send })
-    const store = upstash({ url, token, prefix: freshPrefix(), fetch: piped })
+    const prefix = freshPrefix()
+    const store = upstash({ url, token, prefix, fetch: send, pipeline: true })
     await Promise.all([store.reset(['a']), store.reset(['b'])])
     expect(sent).toHaveLength(2)
   })

@@ -4,6 +4,7 @@ import { assertStore } from '../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../../internal/validation.ts'
+import { sharedRequests } from '../../internal/shared-failures.ts'
 import { isWrapper, notePassingWrapper } from '../../internal/wrappers.ts'
 import { batchScript } from './batch-script.ts'
 import { joinCalls } from './joined-calls.ts'
@@ -125,6 +126,7 @@ async function send(store: Store, waiting: readonly Waiting[]): Promise<void> {
       }
     }
   } catch (error) {
+    if (!sharedRequests.has(error as object)) sharedRequests.set(Object(error) as object, waiting)
     for (const { reject } of waiting) reject(error)
   }
 }

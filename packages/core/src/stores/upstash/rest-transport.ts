@@ -5,9 +5,11 @@ import { badReply } from '../store.ts'
 
 /** Creates the error of credentials that Upstash does not accept. */
 export function unauthorized(status?: number): StoreError {
-  const message =
-    'The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN'
-  return new StoreError('store_unauthorized', message, status)
+  return new StoreError(
+    'store_unauthorized',
+    'The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN',
+    status,
+  )
 }
 
 /** The part of `fetch` that the transport needs. */
@@ -25,42 +27,63 @@ export type Fetch = (
 /** The REST URL of a database, and its token. */
 export type Database = readonly [url: string, token: string]
 
+/** Sends a command, as JSON, and returns its result. */
+export type Sender = (
+  send: Fetch,
+  database: Database,
+  command: string,
+  signal: AbortSignal,
+) => Promise<unknown>
+
 /** Creates a transport over the Upstash REST protocol. It looks for the database at the first command. */
-export function restTransport(findDatabase: () => Database, send: Fetch): Transport {
+export function restTransport(
+  findDatabase: () => Database,
+  send: Fetch,
+  sender: Sender = post,
+): Transport {
   let database: Database | undefined
-  return async (command, signal) => {
-    const [url, token] = (database ??= findDatabase())
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify(command)
-    let response
-    let text
-    try {
-      // Redirects are not followed: they would send keys to another host.
-      response = await send(url, { method: 'POST', headers, body, redirect: 'manual', signal })
-      text = await response.text()
-    } catch {
-      throw new StoreError('store_unreachable', 'The store cannot be reached')
-    }
-    return readBody(text, response.ok, response.status)
-  }
+  return async (command, signal) =>
+    sender(send, (database ??= findDatabase()), JSON.stringify(command), signal)
 }
 
-function readBody(text: string, ok: boolean, status: number): unknown {
-  const body = parse(text)
-  if (ok && body !== undefined && 'result' in body) return body['result']
-  // Redis' own errors have the status 400. Any other status comes from the service or a proxy.
-  if ((ok || status === 400) && typeof body?.['error'] === 'string') {
-    throw new RedisError(body['error'])
+/** Returns the result of an answer's JSON, which is `undefined` if it is none. */
+type Read = (json: unknown, ok: boolean, status: number) => unknown
+
+/** Sends JSON to a database in a request of its own. @throws StoreError `store_unreachable`, or what `read` throws. */
+export async function post(
+  send: Fetch,
+  [url, token]: Database,
+  body: string,
+  signal: AbortSignal,
+  read: Read = resultOf,
+): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  let response
+  let text
+  try {
+    // Redirects are not followed: they would send keys to another host.
+    response = await send(url, { method: 'POST', headers, body, redirect: 'manual', signal })
+    text = await response.text()
+  } catch {
+    throw new StoreError('store_unreachable', 'The store cannot be reached')
   }
+  return read(parse(text), response.ok, response.status)
+}
+
+/** Reads the answer to one command. @throws RedisError, or a StoreError if it is not from Redis. */
+export function resultOf(json: unknown, ok: boolean, status: number): unknown {
+  const { result, error } = (json ?? {}) as { readonly result?: unknown; readonly error?: unknown }
+  if (ok && result !== undefined) return result
+  // Redis' own errors have the status 400. Any other status comes from the service or a proxy.
+  if ((ok || status === 400) && typeof error === 'string') throw new RedisError(error)
   if (status === 401) throw unauthorized(status)
   if (ok) throw badReply(status)
   throw new StoreError('store_refused', `The store answered with status ${status}`, status)
 }
 
-function parse(text: string): Record<string, unknown> | undefined {
+function parse(text: string): unknown {
   try {
-    const body: unknown = JSON.parse(text)
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }

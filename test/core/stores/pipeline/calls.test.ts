@@ -1,13 +1,10 @@
 import { EventEmitter, once } from 'node:events'
 import { createLimiter, slidingWindow, type Limiter } from '@sluice/core'
-import { pipelined } from '@sluice/core/pipelined'
 import { reserve } from '@sluice/core/reservations'
-import { upstash } from '@sluice/core/upstash'
+import { upstash, type Fetch } from '@sluice/core/upstash'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { freshPrefix } from '../../support/stores.ts'
-
-type Fetch = ReturnType<typeof pipelined>
+import { freshPrefix } from '../../../support/stores.ts'
 
 interface Sent {
   readonly path: string
@@ -30,11 +27,10 @@ function setUp(answer: (sent: Sent, ...args: Parameters<Fetch>) => ReturnType<Fe
     return answer(request, url, init)
   }
   const { url, token } = local
-  const fetch = pipelined({ fetch: record })
   const prefix = freshPrefix()
   const make = (timeoutMs = 30_000): Limiter =>
     createLimiter({
-      store: upstash({ url, token, prefix, fetch, timeoutMs }),
+      store: upstash({ url, token, prefix, fetch: record, pipeline: true, timeoutMs }),
       policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })],
     })
   return { limiter: make(), make, sent }
@@ -54,8 +50,8 @@ const checks = (limiter: Limiter, times: number) =>
 const causes = (decisions: Awaited<ReturnType<typeof checks>>) =>
   decisions.map(({ degraded }) => degraded?.cause)
 
-describe('pipelined', () => {
-  it('sends what one caller does after another as it is sent without it', async () => {
+describe('upstash, on a server,', () => {
+  it('sends what one caller does after another in a request for each', async () => {
     const { limiter, sent } = setUp()
     await limiter.check({ tenant: 'acme' })
     await limiter.check({ tenant: 'acme' })
@@ -129,23 +125,18 @@ describe('pipelined', () => {
 
   it('splits by length, and sends a long call alone', async () => {
     const bodies: number[] = []
-    const send = pipelined({
-      fetch: async (_, init) => {
-        bodies.push(init.body.length)
-        const { length } = init.body.startsWith('[[') ? (JSON.parse(init.body) as unknown[]) : [1]
-        const replies = Array.from({ length }, () => ({ result: 1 }))
-        return textAnswer(200, JSON.stringify(length > 1 ? replies : replies[0]))
+    const store = upstash({
+      url: 'http://redis.example',
+      token: 'token',
+      pipeline: true,
+      fetch: async (_, { body }) => {
+        bodies.push(body.length)
+        return textAnswer(200, replyTo(body))
       },
     })
-    const call = (length: number) =>
-      send('http://redis.example/', {
-        method: 'POST',
-        headers: {},
-        body: JSON.stringify(['SET', 'k'.repeat(length)]),
-        redirect: 'manual',
-        signal: new AbortController().signal,
-      })
-    await Promise.all([call(100_000), call(100_000), call(100_000), call(300_000)])
+    await Promise.all(
+      [100_000, 100_000, 100_000, 300_000].map((length) => store.reset(['k'.repeat(length)])),
+    )
     expect(bodies.map((length) => Math.round(length / 100_000))).toEqual([2, 1, 3])
   })
 
@@ -235,28 +226,32 @@ describe('pipelined', () => {
     expect(aborted).toBe(1)
   })
 
-  it('shares no request between databases or tokens', async () => {
-    const urls: string[] = []
-    const send = pipelined({
-      fetch: async (url, init) => {
-        urls.push(`${url} ${init.headers['authorization']}`)
-        return textAnswer(200, '{"result":1}')
-      },
-    })
-    const call = (url: string, authorization: string) =>
-      send(url, {
-        method: 'POST',
-        headers: { authorization },
-        body: '["PING"]',
-        redirect: 'manual',
-        signal: new AbortController().signal,
-      })
-    await Promise.all([call('http://a/', '1'), call('http://a/', '2'), call('http://b/', '1')])
-    expect(urls).toEqual(['http://a/ 1', 'http://a/ 2', 'http://b/ 1'])
-  })
-
-  it('names a wrong option', () => {
-    expect(() => pipelined({ fetch: 7 as never })).toThrow(/pipelined\.fetch/)
-    expect(() => pipelined({ wait: 7 } as never)).toThrow(/pipelined\.wait/)
+  it('shares requests between stores of one database and token, and no others', async () => {
+    const sent: string[] = []
+    const send: Fetch = async (url, { headers, body }) => {
+      sent.push(`${url} ${headers['authorization']}`)
+      return textAnswer(200, replyTo(body))
+    }
+    const reset = (url: string, token: string, fetch = send) =>
+      upstash({ url, token, fetch, pipeline: true }).reset(['a'])
+    await Promise.all([
+      reset('http://a/', '1'),
+      reset('http://a/', '2'),
+      reset('http://b/', '1'),
+      reset('http://a/', '1'),
+      reset('http://a/', '1', (...call) => send(...call)),
+    ])
+    expect(sent).toEqual([
+      'http://a/pipeline Bearer 1',
+      'http://a/ Bearer 2',
+      'http://b/ Bearer 1',
+      'http://a/ Bearer 1',
+    ])
   })
 })
+
+const replyTo = (body: string): string => {
+  const { length } = body.startsWith('[[') ? (JSON.parse(body) as unknown[]) : [1]
+  const replies = Array.from({ length }, () => ({ result: 1 }))
+  return JSON.stringify(body.startsWith('[[') ? replies : replies[0])
+}
