@@ -13,15 +13,19 @@ type Options = Parameters<typeof upstash>[0]
 const database = { url: 'http://redis.example', token: 'token' }
 
 /** Makes four calls at once. Returns the number of commands in each request of the global `fetch`, and of an own one. */
-async function requestsOf(options: (own: Fetch) => Options, marks: object, create = upstash) {
-  const sent = { global: [] as number[], own: [] as number[] }
+async function requestsOf(
+  options: (own: Fetch) => Options,
+  marks: typeof ofNext,
+  create = upstash,
+) {
+  const sent = { global: [] as number[], own: [] as number[], wrapped: [] as number[] }
   const recording =
     (list: number[]): Fetch =>
     async (_, { body }) => {
       list.push(commandsOf(body).length)
       return everyResult(body)
     }
-  vi.stubGlobal('fetch', Object.assign(recording(sent.global), marks))
+  vi.stubGlobal('fetch', Object.assign(recording(sent.global), marks(recording(sent.wrapped))))
   const store = create({ ...database, ...options(recording(sent.own)) })
   await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reset([key])))
   return sent
@@ -30,23 +34,29 @@ async function requestsOf(options: (own: Fetch) => Options, marks: object, creat
 const together = [4]
 const alone = [1, 1, 1, 1]
 
+const none = { global: [], own: [], wrapped: [] }
+
+/** Marks the global `fetch` as that of Next.js, which wraps another. */
+const ofNext = (wrapped: Fetch): object => ({ __nextPatched: true, _nextOriginalFetch: wrapped })
+const unmarked = (): object => ({})
+
 /** Options, the marks of the global `fetch`, and the requests that they lead to. */
-const CASES: readonly [string, (own: Fetch) => Options, object, object][] = [
-  ['share a request of the global fetch', () => ({}), {}, { global: together, own: [] }],
-  ['do not, with false', () => ({ pipeline: false }), {}, { global: alone, own: [] }],
-  ['do not share one of an own fetch', (fetch) => ({ fetch }), {}, { global: [], own: alone }],
-  ['do, with true', (fetch) => ({ fetch, pipeline: true }), {}, { global: [], own: together }],
+const CASES: readonly [string, (own: Fetch) => Options, typeof ofNext, object][] = [
+  ['share one of the global fetch', () => ({}), unmarked, { ...none, global: together }],
+  ['do not, with false', () => ({ pipeline: false }), unmarked, { ...none, global: alone }],
+  ['share none of an own fetch', (fetch) => ({ fetch }), unmarked, { ...none, own: alone }],
   [
-    "do not share one of Next.js's fetch",
-    () => ({}),
-    { __nextPatched: true },
-    { global: alone, own: [] },
+    'share one of an own fetch, with true',
+    (fetch) => ({ fetch, pipeline: true }),
+    unmarked,
+    { ...none, own: together },
   ],
+  ['share one of the fetch that Next.js wraps', () => ({}), ofNext, { ...none, wrapped: together }],
   [
-    "do, with true, of Next.js's",
-    () => ({ pipeline: true }),
-    { __nextPatched: true },
-    { global: together, own: [] },
+    "are sent by Next.js's, with false",
+    () => ({ pipeline: false }),
+    ofNext,
+    { ...none, global: alone },
   ],
 ]
 

@@ -3,6 +3,7 @@ import { sharesPromises } from '../../internal/runtime.ts'
 import { endOfTurn } from '../../internal/end-of-turn.ts'
 import { sharedRequests } from '../../internal/shared-failures.ts'
 import { post, resultOf } from './rest-transport.ts'
+import { globalFetch } from './upstash-store.ts'
 import type { Database, Fetch, Sender } from './rest-transport.ts'
 
 /** A command that waits for its request. */
@@ -105,7 +106,7 @@ async function sendAll(send: Fetch, [url, token]: Database, calls: readonly Call
   const body = `[${calls.map(({ command }) => command).join()}]`
   try {
     const database = [`${url.replace(/\/$/, '')}/pipeline`, token] as const
-    await post(send, database, body, controller.signal, (json, ok, status) => {
+    await post(sharedFetch(send), database, body, controller.signal, (json, ok, status) => {
       const isList = ok && Array.isArray(json) && json.length === calls.length
       // An answer that is not a list of replies is everyone's failure.
       const replies = isList ? json : resultOf(ok ? undefined : json, ok, status)
@@ -122,3 +123,10 @@ async function sendAll(send: Fetch, [url, token]: Database, calls: readonly Call
     for (const { reject } of calls) reject(error)
   }
 }
+
+/**
+ * Returns the `fetch` for a shared request. That of Next.js acts for the render that calls it: it caches, and gives up
+ * with it. A shared request is no render's, so it takes the `fetch` that Next.js has wrapped.
+ */
+const sharedFetch = (send: Fetch): Fetch =>
+  (send === globalFetch && (fetch as { _nextOriginalFetch?: Fetch })._nextOriginalFetch) || send

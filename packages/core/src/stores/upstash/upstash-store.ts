@@ -26,13 +26,13 @@ export interface UpstashOptions extends RedisStoreOptions {
   /**
    * True: on a server, the calls of one moment share an HTTP request, through a `fetch` of your own, too. False: each
    * is sent by itself. In Cloudflare Workers and edge runtimes, each always is.
-   * @default true, unless `fetch` is given or the global one is that of Next.js
+   * @default true, unless `fetch` is given
    */
   readonly pipeline?: boolean
 }
 
-// Looked up at each call, because tests and instrumentation replace it.
-const globalFetch: Fetch = (target, init) => fetch(target, init)
+/** The global `fetch`, looked up at each call, because tests and instrumentation replace it. */
+export const globalFetch: Fetch = (target, init) => fetch(target, init)
 
 const KNOWN = ['url', 'token', 'env', 'timeoutMs', 'prefix', 'fetch', 'pipeline']
 

@@ -3,7 +3,6 @@ import type { Store } from '../store.ts'
 import { ConfigError } from '../../errors.ts'
 import { assertOptions } from '../../internal/validation.ts'
 import { sendTogether } from './pipeline.ts'
-import { post, type Sender } from './rest-transport.ts'
 import { upstashStore, type UpstashOptions } from './upstash-store.ts'
 
 /**
@@ -27,15 +26,5 @@ export function upstash(options: UpstashOptions = {}): Store {
   if (typeof (pipeline ?? true) !== 'boolean') {
     throw new ConfigError('invalid_option', 'upstash.pipeline', 'must be true or false', pipeline)
   }
-  if (pipeline ?? ownFetch === undefined) {
-    return upstashStore(options, pipeline ? sendTogether : sendByGlobalFetch)
-  }
-  return upstashStore(options)
+  return upstashStore(options, (pipeline ?? ownFetch === undefined) ? sendTogether : undefined)
 }
-
-/**
- * The `fetch` of Next.js does for each request what its caller wants: it caches, traces, and never resolves while a
- * page is rendered ahead. So its requests are not shared.
- */
-const sendByGlobalFetch: Sender = (...call) =>
-  '__nextPatched' in fetch ? post(...call) : sendTogether(...call)
