@@ -10,7 +10,7 @@ export const TEMPLATES: readonly Template[] = [
     isModule: false,
     files: {
       'limits.ts':
-        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { batched } from '@sluice/core/batched'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: batched(upstash()), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'auth.ts':
         "import { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => process.env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'proxy.ts':
@@ -27,7 +27,7 @@ export const TEMPLATES: readonly Template[] = [
     isModule: false,
     files: {
       'src/limits.ts':
-        "import { env } from '$env/dynamic/private'\nimport { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash({ env }), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+        "import { env } from '$env/dynamic/private'\nimport { createLimiter, slidingWindow } from '@sluice/core'\nimport { batched } from '@sluice/core/batched'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: batched(upstash({ env })), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'src/auth.ts':
         "import { env } from '$env/dynamic/private'\nimport { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'src/hooks.server.ts':
@@ -44,7 +44,7 @@ export const TEMPLATES: readonly Template[] = [
     isModule: false,
     files: {
       'src/limits.ts':
-        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { batched } from '@sluice/core/batched'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: batched(upstash()), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'src/auth.ts':
         "import { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => process.env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'src/middleware.ts':
@@ -92,7 +92,7 @@ export const TEMPLATES: readonly Template[] = [
     isModule: true,
     files: {
       'limits.ts':
-        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { batched } from '@sluice/core/batched'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: batched(upstash()), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'auth.ts':
         "import { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => process.env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'server.ts':
@@ -107,7 +107,7 @@ export const TEMPLATES: readonly Template[] = [
     isModule: true,
     files: {
       'limits.ts':
-        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { batched } from '@sluice/core/batched'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: batched(upstash()), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'auth.ts':
         "import { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => process.env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'server.ts':
@@ -122,7 +122,7 @@ export const TEMPLATES: readonly Template[] = [
     isModule: true,
     files: {
       'limits.ts':
-        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { batched } from '@sluice/core/batched'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: batched(upstash()), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'auth.ts':
         "import { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => process.env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'server.ts':
@@ -137,7 +137,7 @@ export const TEMPLATES: readonly Template[] = [
     isModule: true,
     files: {
       'limits.ts':
-        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+        "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { batched } from '@sluice/core/batched'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: batched(upstash()), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
       'auth.ts':
         "import { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => process.env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'server.ts':
