@@ -1,5 +1,6 @@
 import {
   createLimiter,
+  dailyCap,
   definePlans,
   fixedWindow,
   slidingWindow,
@@ -157,6 +158,16 @@ describe('the use of budgets', () => {
     expect((await used()).toSorted()).toEqual([month10, rpmOf('acme', 0.5), rpmOf('other', 0)])
     clock.advance(60_000)
     expect(await used()).toContain(rpmOf('acme', 0))
+  })
+
+  it('is refused for a subject that lacks a dimension, before the first scrape', () => {
+    const daily = dailyCap({ name: 'daily', limit: 5, per: ['tenant', 'route'] })
+    const { limiter } = setUpPrometheus({}, [rpm, daily])
+    expect(() =>
+      metricsHandler(limiter, { budgets: [{ ...ACME, route: 'a' }, { tenant: 'other' }] }),
+    ).toThrow(
+      'metricsHandler.budgets[1]: lacks route, by which policy "daily" counts; name it beside the others',
+    )
   })
 
   it('is left out while the store fails', async () => {

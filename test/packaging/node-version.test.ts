@@ -22,7 +22,7 @@ const { packages } = JSON.parse(read('package-lock.json')) as {
 /** The packages of which `npm ci` warns on a version of Node.js, on Linux and macOS of 64 bits. */
 const excluding = (version: string): string[] =>
   Object.entries(packages)
-    .filter(([, { cpu }]) => cpu === undefined || cpu.some((name) => /64$/.test(name)))
+    .filter(([, { cpu }]) => cpu === undefined || cpu.some((name) => name.endsWith('64')))
     .filter(([, { engines }]) => engines?.node && !satisfies(version, engines.node))
     .map(([path, { engines }]) => `${path} needs ${engines?.node}`)
 

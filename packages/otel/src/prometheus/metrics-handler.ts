@@ -1,4 +1,4 @@
-import { extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
+import { ConfigError, extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
 import { shareUsed } from '../decision-facts.ts'
 import { METRICS } from '../names.ts'
 import { gaugesOfQueues, type QueueCounts } from '../queue-counts.ts'
@@ -23,11 +23,12 @@ export interface MetricsOptions {
 /**
  * Returns the metrics of a limiter in Prometheus' text format.
  *
- * @throws ConfigError When the limiter does not have the extension `prometheus`.
+ * @throws ConfigError When the limiter does not have the extension `prometheus`, or a subject lacks a dimension.
  * @throws StoreError When the series are shared, and the store fails.
  */
 export async function metricsText(limiter: Limiter, options: MetricsOptions = {}): Promise<string> {
   const handle = extensionHandle<PrometheusHandle>(limiter, EXTENSION, EXTENSION)
+  assertBudgets('metricsText', options, handle)
   const [series, queues, ...budgets] = await Promise.all([
     handle.read(),
     gaugesOfQueues(options.queues ?? {}),
@@ -47,7 +48,7 @@ export async function metricsText(limiter: Limiter, options: MetricsOptions = {}
  * Creates the endpoint that Prometheus scrapes: it answers every request with the metrics of `limiter`. Put
  * your own authentication before it. While shared series cannot be read, it answers 503.
  *
- * @throws ConfigError When the limiter does not have the extension `prometheus`.
+ * @throws ConfigError When the limiter does not have the extension `prometheus`, or a subject lacks a dimension.
  * @example
  * export const GET = metricsHandler(limiter)
  */
@@ -55,7 +56,7 @@ export function metricsHandler(
   limiter: Limiter,
   options: MetricsOptions = {},
 ): (request?: Request) => Promise<Response> {
-  extensionHandle(limiter, EXTENSION, EXTENSION)
+  assertBudgets('metricsHandler', options, extensionHandle(limiter, EXTENSION, EXTENSION))
   return async () => {
     try {
       const text = await metricsText(limiter, options)
@@ -63,6 +64,25 @@ export function metricsHandler(
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       return new Response(`The store failed: ${error.code}\n`, { status: 503 })
+    }
+  }
+}
+
+/** A scrape must not fail for a subject whose limits cannot be asked for. */
+function assertBudgets(
+  name: string,
+  { budgets = [] }: MetricsOptions,
+  { policies }: PrometheusHandle,
+): void {
+  for (const [index, subject] of budgets.entries()) {
+    for (const { name: policy, per, routes, onMissing } of policies) {
+      if (per === 'global' || onMissing === 'skip') continue
+      if (routes && !routes.includes(subject.route ?? '')) continue
+      const known = new Map<string, unknown>(Object.entries(subject))
+      const lacking = per.find((dimension) => known.get(dimension) === undefined)
+      if (lacking === undefined) continue
+      const message = `lacks ${lacking}, by which policy "${policy}" counts; name it beside the others`
+      throw new ConfigError('invalid_option', `${name}.budgets[${index}]`, message)
     }
   }
 }
