@@ -120,7 +120,7 @@ const REFUSED: [string, ModelApi, unknown, string][] = [
   ],
   ['a body of another format', 'openai-chat', { model: 'gpt-4o', input: 'Why?' }, 'messages'],
   ['a body that is no JSON', 'openai-chat', '{', 'body'],
-  ['a model without a price', 'openai-chat', { ...chat, model: 'unknown' }, 'not offered'],
+  ['a model without a price', 'openai-chat', { ...chat, model: 'unknown' }, 'sluice prices set'],
 ]
 
 describe('a model call behind an adapter', () => {

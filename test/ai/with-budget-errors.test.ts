@@ -33,8 +33,7 @@ const generate =
 
 const IN_PLACE = 'of limitedFetch, in place of withBudget'
 const OF_MODEL = 'of limitedModel, in place of withBudget'
-const ADD_PRICE =
-  'has no price: list it by definePrices, and pass the table as the option prices of withBudget'
+const ADD_PRICE = 'has no price: add one by definePrices or `sluice prices set`'
 const web = { type: 'web_search' }
 const search = { type: 'provider', id: 'openai.web_search', name: 'web_search', args: {} }
 
@@ -149,7 +148,7 @@ it.each(ERRORS)('says of %s what to do', async (_, says, call) => {
   const message = await errorOf(call)
   expect(message).toContain(says)
   // Options that withBudget lacks are named with the function that has them.
-  const elsewhere = /passThrough|unseenTokens|allowFields|maxOutput\b|models|unknownModel/
+  const elsewhere = /passThrough|unseenTokens|allowFields|maxOutput\b|models/
   const isNamedAlone = elsewhere.test(message) && !/of limited\w+, in place of/.test(message)
   expect({ message, isNamedAlone }).toEqual({ message, isNamedAlone: false })
   expect(message.replaceAll(/of limited\w+, in place of withBudget/g, '')).not.toMatch(

@@ -88,7 +88,8 @@ function createGateway(env: Env): Gateway {
     const names = models[provider]
     const answer = id === '' ? modelList(names, provider) : modelNamed(id, names, provider)
     if (answer) return Response.json(answer)
-    return errorAnswer(404, 'model_not_found', 'This model is not offered.')
+    const message = `${JSON.stringify(id.slice(0, 64))} is not offered: add it to the setting MODELS`
+    return errorAnswer(404, 'model_not_found', message)
   }
 
   return (request, ctx) => {

@@ -83,7 +83,7 @@ export class ConfigError extends SluiceError<ConfigErrorCode> {
   }
 }
 
-/** An error in the input of one call. `input` names the field; the message never contains its value. */
+/** An error in the input of one call. `input` names the field; the message never contains its value, unless that is the name of a model. */
 export class InputError extends SluiceError<InputErrorCode> {
   override readonly name = 'InputError'
   /** The field at fault, such as `subject.tenant` or `cost.token`. */

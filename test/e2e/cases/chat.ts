@@ -29,7 +29,8 @@ export const chat: readonly Case[] = [
       expect(unknown.status).toBe(400)
       expect(await unknown.json()).toEqual({
         error: {
-          message: 'This model is not offered.',
+          message:
+            'model: "gpt-none" is not offered: add it to the option models, and its price by `sluice prices set`',
           type: 'invalid_request_error',
           param: 'model',
           code: 'unknown_model',

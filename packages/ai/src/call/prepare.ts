@@ -145,9 +145,16 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
   const aliases = (isList ? {} : (models ?? {})) as Json
   const isOffered = isList ? models.some((one: string) => isNamed(name, one)) : !models
   const model = own(aliases, name) ?? (isOffered ? name : undefined)
-  if (typeof model !== 'string')
-    throw new InputError('unknown_model', 'model', 'is not offered here')
-  prices?.findPrice(model)
+  const refusal = (reason: string): InputError =>
+    new InputError('unknown_model', 'model', `${JSON.stringify(name).slice(0, 64)} ${reason}`)
+  if (typeof model !== 'string') {
+    throw refusal('is not offered: add it to the option models, and its price by `sluice prices set`')
+  }
+  try {
+    prices?.findPrice(model)
+  } catch {
+    throw refusal('has no price: add one by definePrices or `sluice prices set`, or set unknownModel')
+  }
   return model
 }
 

@@ -10,7 +10,9 @@ export function assertOfBody(error: unknown): asserts error is InputError {
 export function refusalOf(error: unknown): Refusal {
   assertOfBody(error)
   const { code, input, reason } = error
-  // A client does not configure the prices.
-  const message = code === 'unknown_model' ? 'This model is not offered.' : `${input}: ${reason}`
-  return refuse({ status: code === 'body_too_large' ? 413 : 400, code, message })
+  return refuse({
+    status: code === 'body_too_large' ? 413 : 400,
+    code,
+    message: `${input}: ${reason}`,
+  })
 }

@@ -1,6 +1,5 @@
 /* The errors of a client with a budget. They say what its user can do, who has fewer options than the function below. */
 import { ConfigError, InputError } from '@sluice/core'
-import type { Prices } from '../prices/prices.ts'
 import { refuse } from '@sluice/core/http'
 import { assertOfBody, refusalOf } from '../call/refused-body.ts'
 import type { Refusals } from './limited-fetch.ts'
@@ -27,22 +26,6 @@ function reworded(text: string, below: 'limitedFetch' | 'limitedModel'): string 
     .replace(/may cost more than tokens$/, '$&; leave it out, or allow it with allowFields')
     .replace(/allowFields(: \["[^"]*"\])?|option unseenTokens/, `$& ${inPlace}`)
 }
-
-/** Returns prices whose error names the model that has none, and says how to add it. */
-export const namingPrices = (prices: Prices): Prices => ({
-  ...prices,
-  findPrice(model, tier) {
-    try {
-      return prices.findPrice(model, tier)
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error
-      const remedy =
-        'list it by definePrices, and pass the table as the option prices of withBudget'
-      const reason = `${JSON.stringify(model?.slice(0, 64))} has no price: ${remedy}`
-      throw new InputError('unknown_model', 'model', reason)
-    }
-  },
-})
 
 /** Returns a limited model whose errors are explained. */
 export function explainedModel(limited: AiSdkModel): AiSdkModel {

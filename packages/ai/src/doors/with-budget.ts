@@ -19,7 +19,7 @@ import {
 import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
 import type { Prices } from '../prices/prices.ts'
-import { explainedModel, namingPrices, REFUSALS } from './budget-errors.ts'
+import { explainedModel, REFUSALS } from './budget-errors.ts'
 import { hideCredentials } from './hidden-credentials.ts'
 import { refusingFetch, type FetchLike } from './limited-fetch.ts'
 import { limitedModel, type AiSdkModel } from './limited-model.ts'
@@ -84,13 +84,12 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
   const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'] })]
   if (total !== undefined) policies.push(budget({ name: 'total', [cap]: total, per: 'global' }))
   const limiter = createLimiter({ store, policies })
-  const named = namingPrices(prices)
 
   return (tenant) => {
     if (typeof tenant === 'string' && tenant !== '') {
       return limitTo(limiter, {
         subject: { tenant },
-        prices: named,
+        prices,
         ...(waitUntil && { waitUntil }),
       }) as Client
     }
