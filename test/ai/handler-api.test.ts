@@ -31,7 +31,6 @@ const APIS: Readonly<Record<ModelApi, { path: string; body: object; maximum?: st
     body: { prompt: 'Why?' },
     maximum: 'max_tokens',
   },
-  // Its plainest body is also one of a response.
   'openai-embeddings': { path: '/v1/embeddings', body: { input: 'Why?' } },
   'anthropic-messages': {
     path: '/v1/messages',
@@ -44,8 +43,10 @@ const NAMES = Object.keys(APIS) as ModelApi[]
 /** The paths at which a client may ask a catch-all route. */
 const PATHS = [...NAMES.map((api) => APIS[api].path), '/', '/api/chat', '/V1/EMBEDDINGS', '/embed']
 
+/** Formats differ by the field of the question: a provider refuses other fields that it does not know, and bills nothing. */
+const questionOf = (api: ModelApi): string | undefined => Object.keys(APIS[api].body)[0]
 const fits = (address: ModelApi, body: ModelApi): boolean =>
-  address === body || (address === 'openai-responses' && body === 'openai-embeddings')
+  questionOf(address) === questionOf(body)
 
 const CASES = NAMES.flatMap((address) =>
   NAMES.flatMap((body) => PATHS.map((path) => ({ address, body, path }))),

@@ -13,6 +13,9 @@ import OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import { limiterOf, post, PRICES, QUESTION, subject } from './doors.ts'
 
+const REMEDY =
+  'has no price, or is not in the option models: add it by `sluice prices set` or definePrices, or set unknownModel'
+
 type Terms = Pick<CallTerms, 'models'>
 
 const apiKey = 'no-key-is-needed'
@@ -69,9 +72,7 @@ const WITHOUT_MODELS: Readonly<Record<string, (model: string) => Promise<unknown
 
 describe.each(Object.entries({ ...DOORS, ...WITHOUT_MODELS }))('%s', (_, ask) => {
   it('names a model without a price, the option and the command', async () => {
-    expect(await textOf(ask('gpt-99', {}))).toContain(
-      '"gpt-99" has no price: add one by definePrices or `sluice prices set`, or set unknownModel',
-    )
+    expect(await textOf(ask('gpt-99', {}))).toContain(`"gpt-99" ${REMEDY}`)
   })
 
   it('quotes the beginning of a long name, and no line break', async () => {
@@ -83,8 +84,6 @@ describe.each(Object.entries({ ...DOORS, ...WITHOUT_MODELS }))('%s', (_, ask) =>
 it.each(Object.entries(DOORS))(
   '%s names a model outside the option models, the option and the command',
   async (_, ask) => {
-    expect(await textOf(ask('gpt-4o', { models: ['gpt-5'] }))).toContain(
-      '"gpt-4o" is not offered: add it to the option models, and its price by `sluice prices set`',
-    )
+    expect(await textOf(ask('gpt-4o', { models: ['gpt-5'] }))).toContain(`"gpt-4o" ${REMEDY}`)
   },
 )

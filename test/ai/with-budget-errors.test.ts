@@ -33,7 +33,8 @@ const generate =
 
 const IN_PLACE = 'of limitedFetch, in place of withBudget'
 const OF_MODEL = 'of limitedModel, in place of withBudget'
-const ADD_PRICE = 'has no price: add one by definePrices or `sluice prices set`'
+const ADD_PRICE =
+  'has no price, or is not in the option models: add it by `sluice prices set` or definePrices, or set unknownModel'
 const web = { type: 'web_search' }
 const search = { type: 'provider', id: 'openai.web_search', name: 'web_search', args: {} }
 
@@ -52,12 +53,12 @@ const ERRORS: readonly (readonly [what: string, says: string, call: () => Promis
     ],
     [
       'input that only the provider has',
-      `names input that only the provider has: send it, or set the option unseenTokens ${IN_PLACE}`,
+      `names input that only the provider has, "previous_response_id": send it (items by store: false and include: ['reasoning.encrypted_content']), or set the option unseenTokens ${IN_PLACE}`,
       responses({ previous_response_id: 'resp_1' }),
     ],
     [
       'a field that may cost more',
-      `body.turbo: is not allowed here: it may cost more than tokens; leave it out, or allow it with allowFields ${IN_PLACE}`,
+      `body.turbo: may cost more than the tokens that are counted: leave it out, or allow it with allowFields ${IN_PLACE}`,
       chat({ turbo: true }),
     ],
     [
@@ -67,7 +68,7 @@ const ERRORS: readonly (readonly [what: string, says: string, call: () => Promis
     ],
     [
       'a tool among the messages',
-      `body.tools: has a tool among the messages that may cost more than tokens; leave it out, or allow it with allowFields ${IN_PLACE}`,
+      `body.tools: may cost more than the tokens that are counted: leave it out, or allow it with allowFields ${IN_PLACE}`,
       responses({ input: [{ type: 'additional_tools', tools: [web] }] }),
     ],
     [
@@ -96,7 +97,7 @@ const ERRORS: readonly (readonly [what: string, says: string, call: () => Promis
     ],
     [
       'an option of a provider in the AI SDK',
-      `withBudget.providerOptions.openai.turbo: may cost more than tokens; allow it with allowFields: ["turbo"] ${OF_MODEL}`,
+      `withBudget.providerOptions.openai.turbo: may cost more than the tokens that are counted: leave it out, or allow it with allowFields: ["turbo"] ${OF_MODEL}`,
       generate({ providerOptions: { openai: { turbo: true } } }),
     ],
     [
@@ -148,7 +149,7 @@ it.each(ERRORS)('says of %s what to do', async (_, says, call) => {
   const message = await errorOf(call)
   expect(message).toContain(says)
   // Options that withBudget lacks are named with the function that has them.
-  const elsewhere = /passThrough|unseenTokens|allowFields|maxOutput\b|models/
+  const elsewhere = /passThrough|unseenTokens|allowFields|maxOutput\b/
   const isNamedAlone = elsewhere.test(message) && !/of limited\w+, in place of/.test(message)
   expect({ message, isNamedAlone }).toEqual({ message, isNamedAlone: false })
   expect(message.replaceAll(/of limited\w+, in place of withBudget/g, '')).not.toMatch(

@@ -30,7 +30,7 @@ export const chat: readonly Case[] = [
       expect(await unknown.json()).toEqual({
         error: {
           message:
-            'model: "gpt-none" is not offered: add it to the option models, and its price by `sluice prices set`',
+            'model: "gpt-none" has no price, or is not in the option models: add it by `sluice prices set` or definePrices, or set unknownModel',
           type: 'invalid_request_error',
           param: 'model',
           code: 'unknown_model',

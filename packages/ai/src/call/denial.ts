@@ -26,7 +26,17 @@ export function errorResponse(
   api: ModelApi,
 ): Response {
   const error = isAnthropic(api)
-    ? { type: 'error', error: { type: ANTHROPIC_TYPES[status] ?? 'api_error', message } }
+    ? {
+        type: 'error',
+        error: {
+          type: ANTHROPIC_TYPES[status] ?? 'api_error',
+          message,
+          // Anthropic's client goes on without a thread then.
+          details: /^body\.thread:/.test(message)
+            ? { error_code: 'thread_unsupported_request' }
+            : undefined,
+        },
+      }
     : {
         error: {
           message,

@@ -3,9 +3,10 @@ import { invalidBody } from '../estimate/invalid-body.ts'
 import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, isNamed } from '../model-name.ts'
 import type { PricedUsage, Prices } from '../prices/prices.ts'
-import { API_RULES, isAnthropic, maximumField, type ModelApi } from './api.ts'
+import { API_RULES, costsTokensOnly, isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
+import { uncounted } from './hidden-input.ts'
 import { hasTierSetting, refusesStreamOptions } from './hosts.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
@@ -145,17 +146,17 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
   const aliases = (isList ? {} : (models ?? {})) as Json
   const isOffered = isList ? models.some((one: string) => isNamed(name, one)) : !models
   const model = own(aliases, name) ?? (isOffered ? name : undefined)
-  const refusal = (reason: string): InputError =>
-    new InputError('unknown_model', 'model', `${JSON.stringify(name).slice(0, 64)} ${reason}`)
-  if (typeof model !== 'string') {
-    throw refusal('is not offered: add it to the option models, and its price by `sluice prices set`')
-  }
   try {
-    prices?.findPrice(model)
+    if (typeof model === 'string') {
+      prices?.findPrice(model)
+      return model
+    }
   } catch {
-    throw refusal('has no price: add one by definePrices or `sluice prices set`, or set unknownModel')
+    // It has no price.
   }
-  return model
+  const reason =
+    'has no price, or is not in the option models: add it by `sluice prices set` or definePrices, or set unknownModel'
+  throw new InputError('unknown_model', 'model', `${JSON.stringify(name).slice(0, 64)} ${reason}`)
 }
 
 /** Returns true if the user allows a field that is refused otherwise. */
@@ -168,25 +169,24 @@ function bodyToSend(
   model: string,
   terms: CallTerms,
 ): Record<string, unknown> {
-  const { required, fields, values } = API_RULES[api]
-  if (required !== undefined && !isGiven(own(body, required))) {
-    throw invalidBody(`must be given in the format ${api}`, required)
+  const { question } = API_RULES[api]
+  const maximum = maximumField(api, model)
+  if (api !== 'openai-responses' && !isGiven(own(body, question))) {
+    throw invalidBody(`must be given in the format ${api}`, question)
   }
   const sent: Record<string, unknown> = { model }
   for (const [name, value] of Object.entries(body)) {
     if (name === 'model' || !isGiven(value) || MAXIMA.includes(name)) continue
-    if (!fields.has(name) && !allows(terms, name)) {
-      const isHarmless = own(values, name) as (typeof values)[string] | undefined
-      if (!isHarmless?.(value)) {
-        const which = isHarmless ? ' with this value' : ''
-        throw invalidBody(`is not allowed here${which}: it may cost more than tokens`, name)
-      }
+    if (name !== question && !allows(terms, name)) {
+      // A call without a tier has this one.
+      if (name === 'service_tier' && value === 'auto') continue
+      // Embeddings are no stream.
+      if (name === 'stream' ? !maximum : !costsTokensOnly(name, value)) throw uncounted(name)
     }
     sent[name] = value
   }
   assertMessages(sent)
   assertCounts(sent)
-  const maximum = maximumField(api, model)
   if (maximum !== undefined) sent[maximum] = maximumFor(body, maximum, terms, thinkingBudget(sent))
   const { stream } = sent
   if (stream !== undefined && typeof stream !== 'boolean')

@@ -2,7 +2,7 @@ import { ConfigError } from '@sluice/core'
 import { isObject, objectOf, objectsIn, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
-import { costsTokensOnly, isFunctionTool } from './api.ts'
+import { costsTokensOnly, isCallersTool, words } from './api.ts'
 
 /** The parts of a call of the AI SDK that hold options of a provider. */
 export interface CallWithOptions {
@@ -11,8 +11,6 @@ export interface CallWithOptions {
   readonly providerOptions?: unknown
   readonly reasoning?: unknown
 }
-
-const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
 
 /** Fields that the SDK writes from the call itself, from which they are counted. An option may overwrite them. */
 const WRITTEN_BY_SDK: ReadonlySet<string> = /* @__PURE__ */ words(
@@ -88,7 +86,7 @@ export function toolRefusal(option: string): ConfigError {
 function refusal(option: string, isWritten: boolean, name: string): ConfigError {
   const message = isWritten
     ? 'would overwrite what the call was counted by; use the option of the AI SDK, such as maxOutputTokens'
-    : `may cost more than tokens; allow it with allowFields: ["${name.slice(0, 64)}"], and count what it costs`
+    : `may cost more than the tokens that are counted: leave it out, or allow it with allowFields: ["${name.slice(0, 64)}"], and count what it costs`
   return new ConfigError('invalid_option', `limitedModel.${option.slice(0, 128)}`, message)
 }
 
@@ -130,7 +128,7 @@ function nestedOptions({ prompt, tools = [] }: CallWithOptions): Json[] {
 function changesToFunctionTools(options: Json): boolean {
   return Object.values(options).every((vendor) =>
     objectsIn(objectOf(vendor)['toolChanges']).every(
-      ({ tool }) => tool === undefined || isFunctionTool(tool),
+      ({ tool }) => tool === undefined || isCallersTool(tool),
     ),
   )
 }

@@ -22,9 +22,7 @@ export const REFUSALS: Refusals = {
 /** Returns the text of an error of the function below, with that function beside each option that is missing here. */
 function reworded(text: string, below: 'limitedFetch' | 'limitedModel'): string {
   const inPlace = `of ${below}, in place of withBudget`
-  return text
-    .replace(/may cost more than tokens$/, '$&; leave it out, or allow it with allowFields')
-    .replace(/allowFields(: \["[^"]*"\])?|option unseenTokens/, `$& ${inPlace}`)
+  return text.replace(/allowFields(: \["[^"]*"\])?|option unseenTokens/, `$& ${inPlace}`)
 }
 
 /** Returns a limited model whose errors are explained. */

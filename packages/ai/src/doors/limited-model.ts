@@ -7,7 +7,7 @@ import { chargedSignal } from '../call/charged-signal.ts'
 import { denialResponse } from '../call/denial.ts'
 import { admitCall } from '../call/admission.ts'
 import type { CallOptions } from '../call/engine.ts'
-import { isFunctionTool } from '../call/api.ts'
+import { isCallersTool } from '../call/api.ts'
 import { tokensOf, unitsOfCall } from '../call/call-units.ts'
 import {
   countedName,
@@ -191,7 +191,7 @@ function prepareModelCall(
 ): PreparedCall & { readonly thinking: number } {
   const { prompt, tools = [], responseFormat, maxOutputTokens } = call
   const model = modelToCall(modelId, options)
-  if (!tools.every(isFunctionTool) && options.allowFields?.includes('tools') !== true) {
+  if (!tools.every(isCallersTool) && options.allowFields?.includes('tools') !== true) {
     throw toolRefusal('tools')
   }
   const { fields, thinking, cachesLong } = readProviderOptions(model, call, options.allowFields)

@@ -30,7 +30,7 @@ const CLAUDE_TOOLS = 804
 
 /** Parameters that the model does not read. */
 const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
-  'audio background conversation include logit_bias max_completion_tokens max_output_tokens max_tokens mcp_servers metadata modalities model n best_of previous_response_id prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier stop stop_sequences store stream stream_options thinking thread user verbosity'.split(
+  'n best_of conversation include logit_bias metadata previous_response_id prompt_cache_key prompt_cache_retention safety_identifier stop stop_sequences store stream_options thinking user verbosity model max_completion_tokens mcp_servers background max_tokens reasoning prompt_cache_options audio service_tier modalities max_output_tokens stream'.split(
     ' ',
   ),
 )
@@ -86,22 +86,24 @@ export function inputTokens(
   }
   const sent = (value: unknown): void => {
     if (typeof value === 'string') text += counted(count, value) + 1
-    else if (typeof value !== 'object' || value === null) text += String(value).length
     else if (Array.isArray(value)) {
       text += 2
       for (const item of value) data.push(item)
-    } else {
+    } else if (isObject(value)) {
       text += 2
       for (const key of Object.keys(value)) {
         text += counted(count, key) + 1
-        data.push((value as Json)[key])
+        data.push(value[key])
       }
-    }
+    } else text += String(value).length
   }
 
   for (const [key, value] of Object.entries(body)) {
     const isPrompt = key === 'prompt' && isObject(value)
-    if (isPrompt || (STORED_PARAMETER.test(key) && isGiven(value))) {
+    // A thread that is created has the messages of this body.
+    const isStored =
+      STORED_PARAMETER.test(key) && isGiven(value) && (value as Json)['type'] !== 'create'
+    if (isPrompt || isStored) {
       settings.inspect?.(body, key)
       other += settings.unseenTokens
     }
