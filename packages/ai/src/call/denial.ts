@@ -32,7 +32,7 @@ export function errorResponse(
           type: ANTHROPIC_TYPES[status] ?? 'api_error',
           message,
           // Anthropic's client goes on without a thread then.
-          details: /^body\.thread:/.test(message)
+          details: message.startsWith('body.thread:')
             ? { error_code: 'thread_unsupported_request' }
             : undefined,
         },
