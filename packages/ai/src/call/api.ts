@@ -59,7 +59,7 @@ export const API_NAMES = Object.keys(API_RULES) as ModelApi[]
  * The fields that cost nothing beside the tokens that are counted, in whatever format they are: with any value
  * (`seed`), with a value (`speed="standard"`), or with members that cost nothing (`reasoning.`, `reasoning.effort`).
  * From the API references of OpenAI and Anthropic, https://developers.openai.com/api/reference and
- * https://platform.claude.com/docs/en/api/messages; docs/call-charges.md has the pages of the others.
+ * https://platform.claude.com/docs/en/api/messages; docs/facts.md has the pages of the others.
  *
  * A list of what is allowed, because a list of what is not would let through what a provider adds.
  */
