@@ -30,7 +30,7 @@ const CLAUDE_TOOLS = 804
 
 /** Parameters that the model does not read. */
 const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
-  'n best_of conversation include logit_bias metadata previous_response_id prompt_cache_key prompt_cache_retention safety_identifier stop stop_sequences store stream_options thinking user verbosity model max_completion_tokens mcp_servers background max_tokens reasoning prompt_cache_options audio service_tier modalities max_output_tokens stream'.split(
+  'n best_of conversation include logit_bias metadata previous_response_id prompt_cache_key prompt_cache_retention safety_identifier stop stop_sequences store stream_options thinking user verbosity prompt_cache_options service_tier max_completion_tokens max_tokens model max_output_tokens background mcp_servers audio stream modalities reasoning'.split(
     ' ',
   ),
 )
