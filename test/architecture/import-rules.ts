@@ -39,6 +39,7 @@ export const AI_ROOMS: Readonly<Record<string, string>> = {
   estimate: 'nouns formats',
   meter: 'nouns formats estimate',
   prices: 'nouns',
+  live: 'nouns prices',
   policies: 'nouns',
   call: 'nouns formats estimate meter prices policies',
   doors: 'nouns meter prices policies call',

@@ -45,7 +45,9 @@ export type { EstimateRequestOptions, RequestEstimate } from './estimate/estimat
 export { definePrices, findPrice, priceOf } from './prices/prices.ts'
 export type {
   DefinePricesOptions,
+  LiveTable,
   ModelPrice,
+  PricedCall,
   PricedUsage,
   Prices,
   Rates,

@@ -8,7 +8,7 @@ import { assertOfBody } from './refused-body.ts'
 const NO_MODEL = 'other'
 
 /**
- * Prepares a call and charges it. Returns the denial if it does not fit. If the call cannot be prepared, it
+ * Prepares a call, which live prices may ask for twice, and charges it. Returns the denial if it does not fit. If the call cannot be prepared, it
  * charges a request and throws the error.
  *
  * @throws InputError When the body is refused.
@@ -19,7 +19,7 @@ export async function admitCall<Call extends PreparedCall>(
 ): Promise<AdmittedCall<Call> | DeniedDecision> {
   let call: Call
   try {
-    call = await prepare()
+    call = await (tenant.options.prices?.live?.prepare(prepare) ?? prepare())
   } catch (error) {
     assertOfBody(error)
     const { limiter, subject, waitUntil } = tenant

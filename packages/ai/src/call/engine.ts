@@ -122,6 +122,7 @@ export async function admit<Call extends PreparedCall>(
   if (!decision.allowed) return decision
 
   const settle = async (usage: Usage): Promise<void> => {
+    await options.prices?.live?.refresh()
     const used = unitsUsed(usage, call, options)
     const counts = usage.complete || options.onIncomplete === 'counted'
     // Let in without the store, it has no policies, and may cost the most.

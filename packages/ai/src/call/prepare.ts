@@ -2,7 +2,7 @@ import { InputError } from '@sluice/core'
 import { invalidBody } from '../estimate/invalid-body.ts'
 import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, isNamed } from '../model-name.ts'
-import type { PricedUsage, Prices } from '../prices/prices.ts'
+import type { PricedCall, PricedUsage, Prices } from '../prices/prices.ts'
 import { API_RULES, costsTokensOnly, isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
@@ -51,7 +51,7 @@ export interface CallTerms extends InputTerms {
 }
 
 /** A call as it is to be sent, and the most that it is expected to use. */
-export interface PreparedCall extends CallUnits {
+export interface PreparedCall extends CallUnits, PricedCall {
   /** The model to call. */
   readonly model: string
   /** The one name that all spellings of the model are counted under (`subject.model`). */

@@ -68,12 +68,13 @@ export function assertCallOptions(
 /** A rule that allows limiters. */
 export const assertLimiter: OptionRule = /* @__PURE__ */ hasMethod('check', 'a limiter')
 
-/** Returns the limiter unless it counts dollars and there are no prices. @throws ConfigError */
+/** Returns the limiter unless it counts dollars and there are no prices, or lacks live ones. @throws ConfigError */
 export function assertPriced(
   door: string,
   limiter: Limiter,
   { prices }: Pick<CallOptions, 'prices'>,
 ): Limiter {
+  prices?.live?.assertIn(door, limiter)
   if (prices || !unitNamesOf(limiter).has('usd')) return limiter
   const message = 'must be given, such as LIST_PRICES: a policy counts usd'
   throw new ConfigError('invalid_option', `${door}.prices`, message)

@@ -34,6 +34,7 @@ export function unitsUsed(
     )
   }
   // What has no price of its own has that of the model that was asked for.
-  const usd = prices ? Math.max(cost, prices.priceOf(usage, model, call.model)) : cost
+  const price = (): number => prices?.priceOf(usage, model, call.model) ?? 0
+  const usd = Math.max(cost, prices?.live?.highest(call.pricedBy, price) ?? price())
   return { token: input + output, input_token: input, output_token: output, usd }
 }

@@ -110,9 +110,10 @@ export function refusingFetch(
 
     const source = init?.body === undefined ? request : new Response(init.body)
     const caller = typeof subject === 'function' ? await subject() : subject
+    let body: unknown
     const admitted = await admitCall(
       async () => {
-        const body = await readBody(source ?? new Response(), options.maxBodyBytes)
+        body ??= await readBody(source ?? new Response(), options.maxBodyBytes)
         return prepareCall(body, options, api, url.hostname)
       },
       { limiter, subject: caller, options, waitUntil },

@@ -175,7 +175,7 @@ export function modelHandler<Context extends unknown[]>(
 
     let body: unknown
     const read = async () => {
-      body = await readBody(request, options.maxBodyBytes)
+      body ??= await readBody(request, options.maxBodyBytes)
       return prepareCall(body, options, api, address?.hostname)
     }
     const admitting = admitCall(read, { limiter: chosen, subject, options, waitUntil })

@@ -83,7 +83,8 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
   const cap = window === 'day' ? 'daily' : 'monthly'
   const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'] })]
   if (total !== undefined) policies.push(budget({ name: 'total', [cap]: total, per: 'global' }))
-  const limiter = createLimiter({ store, policies })
+  const extensions = prices.live ? [prices.live.extension] : []
+  const limiter = createLimiter({ store, policies, extensions })
 
   return (tenant) => {
     if (typeof tenant === 'string' && tenant !== '') {

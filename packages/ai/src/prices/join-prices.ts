@@ -1,6 +1,6 @@
 import { spellingsOf } from '../model-name.ts'
 import { assertPrices } from './price-rules.ts'
-import { definePrices, type Prices } from './prices.ts'
+import { definePrices, type ModelPrice, type Prices } from './prices.ts'
 
 /**
  * Joins tables of prices. Each finds a model by its own spellings; if several list one name, the first of them applies.
@@ -26,6 +26,13 @@ export function joinPrices(...tables: readonly Prices[]): Prices {
       // The longest name is the most exact.
       return [...names, ...spellingsOf(model)].toSorted((a, b) => b.length - a.length)
     },
-    models: () => new Map(tables.toReversed().flatMap((table) => [...table.models()])),
+    live: tables.find(({ live }) => live)?.live,
+    models() {
+      const all = new Map<string, ModelPrice>()
+      for (const table of tables.toReversed()) {
+        for (const [name, price] of table.models()) all.set(name, price)
+      }
+      return all
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { InputError } from '@sluice/core'
+import { InputError, type Extension } from '@sluice/core'
 import {
   MAX_UNITS,
   MUST_BE_UNITS,
@@ -35,6 +35,27 @@ export interface ModelPrice extends Rates {
   readonly endsOn?: string
 }
 
+/** The part of a table that changes while the app runs, created by `livePrices`. */
+export interface LiveTable {
+  /** The extension, for a limiter that a door creates. */
+  readonly extension: Extension
+  /** Throws a `ConfigError` unless the limiter has these prices in its `extensions`. */
+  assertIn(door: string, limiter: object): void
+  /** Prepares a call by one version of the prices, and adds it as `pricedBy`. A model without a price waits for a load. */
+  prepare<Call extends PricedCall>(prepare: () => Call | Promise<Call>): Promise<Call>
+  /** Reads the prices, if they are known to have changed. */
+  refresh(): Promise<void>
+  /** Returns the higher result of `price`, by the version `pricedBy` and by that of now. */
+  highest(pricedBy: unknown, price: () => number): number
+}
+
+/** The parts of a call that depend on a version of the prices. */
+export interface PricedCall {
+  readonly countedAs: string
+  /** The version of live prices that it was estimated by. */
+  readonly pricedBy?: unknown
+}
+
 /** A table of prices, made by `definePrices`. Its prices may change: ask it at each call. */
 export interface Prices {
   /** The price of a model that is not listed; `deny` throws. */
@@ -55,6 +76,8 @@ export interface Prices {
   priceOf(usage: PricedUsage, model: string | undefined, fallback?: string): number
   /** Returns true if answers in this service tier have a price of their own, or that of the list. */
   hasTier(tier: string, model: string | undefined): boolean
+  /** The part that changes while the app runs. */
+  readonly live?: LiveTable | undefined
   /** Returns all that is listed now, by name. */
   models(): ReadonlyMap<string, ModelPrice>
 }
@@ -108,10 +131,11 @@ export function definePrices(
     table.set(name, frozen(price))
   }
   return {
+    spellings: spellingsOf,
+    ...base,
     ...METHODS,
     unknownModel: frozen(unknownModel),
     get: (name) => table.get(name) ?? base?.get(name),
-    spellings: base?.spellings ?? spellingsOf,
     models: () => new Map([...(base?.models() ?? []), ...table]),
   }
 }
@@ -159,7 +183,8 @@ const TABLE_RULES: OptionRules<DefinePricesOptions> = {
 /** The methods of every table. By `this`, so that a copy of a table with another part has the prices of the copy. */
 const METHODS: Pick<Prices, 'nameOf' | 'findPrice' | 'priceOf' | 'hasTier'> & ThisType<Prices> = {
   nameOf(model) {
-    return typeof model === 'string' ? this.spellings(model).find(this.get) : undefined
+    if (typeof model !== 'string') return undefined
+    return this.spellings(model).find((name) => this.get(name))
   },
   findPrice(model) {
     const { unknownModel } = this

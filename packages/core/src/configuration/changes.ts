@@ -97,6 +97,18 @@ function assertNewSettings(
   throw new ConfigError('invalid_option', `${option}.enforced`, message)
 }
 
+/** A document in the store: the fields of one hash, of which the version is new with each change. */
+export type StoredDocument = Pick<
+  ConfigurationCache,
+  | 'records'
+  | 'clock'
+  | 'settingsField'
+  | 'versionField'
+  | 'historyField'
+  | 'report'
+  | 'markOutdated'
+>
+
 /** A change of the document. */
 interface Edit {
   /** Returns the entries as they shall be. Called again if others were faster. @throws ConfigError */
@@ -146,7 +158,7 @@ export async function assertFits(
  * @throws StoreError `store_conflict` When others are faster each time, or it is for another version.
  */
 export async function editDocument(
-  cache: ConfigurationCache,
+  cache: StoredDocument,
   { edit, author, version: expected, undoes }: Edit,
 ): Promise<HistoryEntry | undefined> {
   const { records, settingsField, versionField, historyField } = cache
@@ -191,7 +203,7 @@ export async function readDocument({
   settingsField,
   historyField,
   report,
-}: ConfigurationCache): Promise<{
+}: StoredDocument): Promise<{
   readonly version: string | undefined
   readonly entries: readonly unknown[]
   readonly history: readonly HistoryEntry[]

@@ -33,7 +33,7 @@ export async function undoConfiguration(
     version,
     undoes: () => undone,
     edit(entries, history) {
-      const last = takeLastBack(entries, history, cache)
+      const last = takeLastBack(entries, history, cache.clock(), possibleIn(cache))
       undone = last?.version ?? ''
       return last?.entries ?? [...entries]
     },
@@ -51,27 +51,32 @@ export async function compareUndo(limiter: Limiter): Promise<ConfigurationDiffer
   const { cache } = handleOf(limiter)
   const { version = '', entries, history } = await readDocument(cache)
   const current = withoutEnded(entries, cache.clock())
-  const last = takeLastBack(current, history, cache)
+  const last = takeLastBack(current, history, cache.clock(), possibleIn(cache))
   return last && { version, changes: changesBetween(current, last.entries) }
 }
 
 /** Takes back the newest change that is not taken back, and of which something is left: others ended by themselves. */
-function takeLastBack(
+export function takeLastBack(
   entries: readonly unknown[],
   history: readonly HistoryEntry[],
-  { clock, policies }: ConfigurationCache,
+  now: number,
+  assertEntry: (change: EntryChange) => void,
 ): { readonly version: string; readonly entries: unknown[] } | undefined {
-  const now = clock()
   for (const { version, changes } of changesToUndo(history)) {
     const left = changes
       .map((change) => withoutEnd(change, now))
       .filter(({ from, to }) => !isSame(from, to))
     if (left.length === 0) continue
-    for (const change of left) assertPossible(change, policies.get(change.policy))
+    for (const change of left) assertEntry(change)
     return { version, entries: left.reduce(takeBack, [...entries]) }
   }
   return undefined
 }
+
+const possibleIn =
+  ({ policies }: ConfigurationCache) =>
+  (change: EntryChange): void =>
+    assertPossible(change, policies.get(change.policy))
 
 /** Refuses to take back settings that no policy would read. @throws ConfigError */
 function assertPossible(

@@ -1,0 +1,325 @@
+import { calcPrice, findProvider } from '@pydantic/genai-prices'
+import { memory } from '@sluice/core/memory'
+import { definePrices, priceOf, type ModelPrice } from '@sluice/ai'
+import { pullPrices, readPriceHistory, readPrices, setPrices } from '@sluice/ai/live-prices'
+import { describe, expect, it } from 'vitest'
+import { app, BASE, costAt, NEW_PRICE, type App } from './live-prices-support.ts'
+
+/** A day on which the package of prices was there. */
+const TODAY = Date.parse('2026-09-24T12:00Z')
+const URL_OF_FEED = 'https://prices.example/api.json'
+
+type Cost = Record<string, unknown>
+/** The JSON of models.dev with these models of OpenAI. */
+const modelsDev = (models: Record<string, Cost>): string =>
+  JSON.stringify({
+    openai: {
+      id: 'openai',
+      models: Object.fromEntries(Object.entries(models).map(([id, cost]) => [id, { id, cost }])),
+    },
+    elsewhere: { id: 'elsewhere', models: { 'of-another': { cost: { input: 1, output: 1 } } } },
+  })
+
+const NEW = modelsDev({ 'new-model': { input: 2, output: 20 } })
+
+/** A feed whose text may change, and the number of times that it was read. */
+function feedOf(text: string) {
+  const feed = {
+    text,
+    reads: 0,
+    answer: undefined as (() => Response | Promise<Response>) | undefined,
+  }
+  const fetch = async (): Promise<Response> => {
+    feed.reads += 1
+    return feed.answer ? feed.answer() : new Response(feed.text)
+  }
+  return { feed, options: { url: URL_OF_FEED, fetch } }
+}
+
+/** Makes all isolates decide in each ten seconds of a time, as busy ones do. */
+async function pass({ clock }: App, seconds: number, calls: () => Promise<unknown>): Promise<void> {
+  for (let second = 0; second < seconds; second += 10) {
+    clock.advance(10_000)
+    await calls()
+    // The feed is read in the background.
+    await new Promise((resolve) => void setTimeout(resolve, 5))
+  }
+}
+
+const huge = (): Response => {
+  const chunk = new Uint8Array(1_000_000).fill(32)
+  return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) }))
+}
+const text = (body: string) => (): Response => new Response(body)
+const cost = (model: string, rates: Cost) =>
+  text(modelsDev({ 'new-model': { input: 2, output: 20 }, [model]: rates }))
+
+describe('a feed of prices', () => {
+  it('reaches 20 isolates within a minute, and one of them reads it each ten minutes', async () => {
+    const used = app(memory())
+    const { feed, options } = feedOf(modelsDev({ known: { input: 1, output: 10 } }))
+    const isolates = Array.from({ length: 20 }, () => used.isolate(options))
+    const call = (model: string) => () => Promise.all(isolates.map((one) => one.call(model)))
+    await pass(used, 60, call('known'))
+    expect(feed.reads).toBe(1)
+    expect((await call('new-model')()).map(({ status }) => status)).toEqual(Array(20).fill(400))
+    feed.text = NEW
+    await pass(used, 600, call('known'))
+    expect(feed.reads).toBe(2)
+    await pass(used, 60, call('known'))
+    expect((await call('new-model')()).map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(await readPriceHistory(isolates[0]?.limiter as never)).toMatchObject([
+      { by: 'livePrices', changes: [{ model: 'new-model' }] },
+    ])
+  })
+
+  it('is read by each isolate without a store that they share', async () => {
+    const { feed, options } = feedOf(NEW)
+    const apps = Array.from({ length: 3 }, () => app(memory()))
+    const isolates = apps.map((one) => one.isolate(options))
+    for (let minutes = 0; minutes <= 10; minutes += 10) {
+      await Promise.all(isolates.map((one) => one.call()))
+      await expect.poll(() => feed.reads).toBe(3 * (1 + minutes / 10))
+      for (const { clock } of apps) clock.advance(600_000)
+    }
+    for (const one of isolates) await one.call()
+    for (const one of isolates) expect(await one.call('new-model')).toMatchObject({ status: 200 })
+  })
+
+  const FAULTS: readonly (readonly [
+    name: string,
+    answer: () => Response | Promise<Response>,
+    says: string,
+  ])[] = [
+    ['that is broken', text('{"openai":{"models":{'), 'must be JSON'],
+    ['that is a page', text('<!doctype html>'), 'must be JSON'],
+    ['that is a number', text('7'), 'must be a list of prices'],
+    ['that is empty', text('[]'), 'has no prices of openai, anthropic'],
+    ['of other vendors', text('{"elsewhere":{"models":{}}}'), 'has no prices of openai, anthropic'],
+    ['that fails', () => new Response(null, { status: 503 }), 'has answered 503'],
+    ['that cannot be reached', () => Promise.reject(new Error('is unreachable')), 'is unreachable'],
+    ['that is slow', () => new Promise(() => undefined), 'has not answered within 100 ms'],
+    ['that never ends', () => new Response(new ReadableStream()), 'has not answered within 100 ms'],
+    ['that is huge', huge, 'is larger than 10000000 bytes'],
+    ['with a negative price', cost('m', { input: -1, output: 1 }), 'input must be a number from 0'],
+    [
+      'with a price in quotes',
+      cost('m', { input: '1', output: 1 }),
+      'input must be a number from 0',
+    ],
+    ['with half a price', cost('m', { input: 1 }), 'input and output must be given'],
+    ['with a price beyond measure', cost('m', { input: 1, output: 1e300 }), 'livePrices.m.output'],
+    ['with a price of no model', cost('m', { input: 1, output: 20_000 }), 'must be at most'],
+    ['that is hostile', cost('known', { input: 1, output: 101 }), 'more than 10 times'],
+    [
+      'of ten thousand models',
+      () =>
+        new Response(
+          modelsDev(
+            Object.fromEntries(
+              Array.from({ length: 10_000 }, (_, index) => [
+                `model-${index}`,
+                { input: 2, output: 20 },
+              ]),
+            ),
+          ),
+        ),
+      'more than 2000 prices',
+    ],
+  ]
+
+  it.each(FAULTS)(
+    '%s changes nothing, keeps the last good one, and is reported once',
+    async (_, answer, says) => {
+      const used = app(memory())
+      const { feed, options } = feedOf(modelsDev({ 'good-model': { input: 2, output: 20 } }))
+      const one = used.isolate({ ...options, timeoutMs: 100 })
+      const prices = async () => (await readPrices(one.limiter)).map(({ model }) => model)
+      await one.call()
+      await expect.poll(prices).toEqual(['good-model'])
+      feed.answer = answer
+      for (const reads of [2, 3]) {
+        used.clock.advance(600_000)
+        await one.call()
+        await expect.poll(() => feed.reads).toBe(reads)
+        await expect.poll(() => used.problems.length).toBe(1)
+      }
+      await expect(pullPrices(one.limiter)).rejects.toThrow(says)
+      expect(await prices()).toEqual(['good-model'])
+      expect(used.problems).toMatchObject([
+        { code: 'invalid_configuration', message: expect.stringContaining(says) },
+      ])
+      expect(used.problems[0]?.message).toContain('prices.example')
+      expect(await one.call('good-model', 'other')).toMatchObject({ status: 200 })
+      expect(await one.charged('other')).toBe(costAt(20))
+    },
+  )
+
+  it('lowers no price, frees no model, and renames none, unless that is allowed', async () => {
+    const rates = { input: 0.5, output: 5 }
+    const list = {
+      known: rates,
+      'openai/known': rates,
+      'known-2026-01-01': rates,
+      free: { input: 0, output: 0 },
+      ['__proto__']: rates,
+      'a model\n': rates,
+      'gpt-9-audio': rates,
+    }
+    const feed = { text: modelsDev(list), source: URL_OF_FEED }
+    const { isolate } = app(memory())
+    const { limiter } = isolate()
+    expect((await pullPrices(limiter, feed)).changes).toEqual([])
+    expect(await readPrices(limiter)).toEqual([])
+    const allowed = isolate({ allowLower: true }).limiter
+    const { changes } = await pullPrices(allowed, feed, { preview: true })
+    expect(changes.map(({ model }) => model)).toEqual(['known', 'openai/known', 'known-2026-01-01'])
+    expect(await readPrices(allowed)).toEqual([])
+  })
+
+  it('leaves alone a price that was set by hand, and drops those that it has no more', async () => {
+    const { isolate } = app(memory())
+    const { limiter } = isolate()
+    await setPrices(limiter, { mine: NEW_PRICE })
+    const source = URL_OF_FEED
+    const both = modelsDev({ mine: { input: 9, output: 90 }, theirs: { input: 9, output: 90 } })
+    await pullPrices(limiter, { text: both, source })
+    expect(await readPrices(limiter)).toEqual([
+      { model: 'mine', price: NEW_PRICE, feed: false },
+      {
+        model: 'theirs',
+        price: { input: 9_000_000, output: 90_000_000, asOf: '2026-01-15', source },
+        feed: true,
+      },
+    ])
+    expect((await pullPrices(limiter, { text: both, source })).changes).toEqual([])
+    await pullPrices(limiter, { text: NEW, source })
+    expect((await readPrices(limiter)).map(({ model }) => model)).toEqual(['mine', 'new-model'])
+  })
+})
+
+function ratesOf(price: ModelPrice): object {
+  const { asOf, source, ...rates } = price
+  expect([typeof asOf, typeof source]).toEqual(['string', 'string'])
+  return rates
+}
+
+const tier = (size: number, output: number) => ({
+  input: 10,
+  output,
+  cache_read: 1,
+  tier: { type: 'context', size },
+})
+
+const pulled = async (feed: unknown, vendors = ['openai', 'anthropic']) => {
+  const used = app(memory())
+  used.clock.advance(TODAY - used.clock())
+  const { limiter } = used.isolate({ base: definePrices({}), vendors })
+  await pullPrices(limiter, { text: JSON.stringify(feed), source: URL_OF_FEED })
+  const list = await readPrices(limiter)
+  return new Map(list.map(({ model, price }) => [model, ratesOf(price)]))
+}
+
+describe('the format of', () => {
+  it.each(['openai', 'anthropic'])('genai-prices has the prices of %s', async (providerId) => {
+    const found = await pulled([findProvider({ providerId })], [providerId])
+    expect(found.size).toBeGreaterThan(15)
+    const own = definePrices(Object.fromEntries(found) as Record<string, ModelPrice>)
+    const timestamp = new Date(TODAY)
+    const usages = [
+      { input: 100_000, output: 1_000 },
+      { input: 400_000, output: 1_000 },
+    ]
+    for (const { input, output } of usages) {
+      const differing = [...found.keys()].filter((model) => {
+        const counted = { input_tokens: input, output_tokens: output }
+        const theirs = calcPrice(counted, model, { providerId, timestamp })?.total_price ?? 0
+        const ours = priceOf({ input, output }, model, own)
+        expect([model, ours >= theirs * 1e6 - 1e-6]).toEqual([model, true])
+        return ours > theirs * 1e6 + 1
+      })
+      // A price that is announced for later applies today, if it is higher.
+      expect(differing.length).toBeLessThan(found.size / 10)
+    }
+  })
+
+  it('LiteLLM has costs by token, also of a long input, and of a vendor in front of the name', async () => {
+    const found = await pulled({
+      sample_spec: { litellm_provider: 'one of them', input_cost_per_token: 0 },
+      'gpt-9': {
+        litellm_provider: 'openai',
+        mode: 'chat',
+        input_cost_per_token: 1.25e-6,
+        output_cost_per_token: 1e-5,
+        cache_read_input_token_cost: 1.25e-7,
+      },
+      'anthropic/claude-9': {
+        litellm_provider: 'anthropic',
+        input_cost_per_token: 3e-6,
+        output_cost_per_token: 15e-6,
+        cache_creation_input_token_cost: 3.75e-6,
+        cache_creation_input_token_cost_above_1hr: 6e-6,
+        input_cost_per_token_above_200k_tokens: 6e-6,
+        output_cost_per_token_above_200k_tokens: 2.25e-5,
+        cache_creation_input_token_cost_above_200k_tokens: 7.5e-6,
+      },
+      'draw-9': {
+        litellm_provider: 'openai',
+        mode: 'image_generation',
+        input_cost_per_token: 1,
+        output_cost_per_token: 1,
+      },
+      'gpt-8': { litellm_provider: 'azure', input_cost_per_token: 1, output_cost_per_token: 1 },
+    })
+    expect([...found]).toEqual([
+      ['gpt-9', { input: 1_250_000, output: 10_000_000, cachedInput: 125_000 }],
+      [
+        'claude-9',
+        {
+          input: 3_000_000,
+          cacheWrite: 3_750_000,
+          longCacheWrite: 6_000_000,
+          output: 15_000_000,
+          long: { above: 200_000, input: 6_000_000, cacheWrite: 7_500_000, output: 22_500_000 },
+        },
+      ],
+    ])
+  })
+
+  it('models.dev has costs by million, and tiers of length', async () => {
+    const found = await pulled(
+      JSON.parse(
+        modelsDev({
+          tiered: {
+            input: 5,
+            output: 30,
+            tiers: [tier(272_000, 45)],
+            context_over_200k: { input: 10, output: 45 },
+          },
+          twice: { input: 5, output: 30, tiers: [tier(500_000, 90), tier(272_000, 45)] },
+          older: { input: 5, output: 30, context_over_200k: { input: 10, output: 45 } },
+        }),
+      ),
+      ['openai'],
+    )
+    const long = { input: 10_000_000, output: 45_000_000 }
+    const usual = { input: 5_000_000, output: 30_000_000 }
+    expect(Object.fromEntries(found)).toEqual({
+      tiered: { ...usual, long: { above: 272_000, ...long, cachedInput: 1_000_000 } },
+      twice: {
+        ...usual,
+        long: { above: 272_000, ...long, output: 90_000_000, cachedInput: 1_000_000 },
+      },
+      older: { ...usual, long: { above: 200_000, ...long } },
+    })
+  })
+
+  it('another vendor is read by its name', async () => {
+    const found = await pulled(
+      { xai: { models: { 'grok-9': { cost: { input: 1, output: 2 } } } } },
+      ['xai'],
+    )
+    expect([...found.keys()]).toEqual(['grok-9'])
+    expect(BASE.models().has('grok-9')).toBe(false)
+  })
+})
