@@ -158,11 +158,8 @@ function factOf(
   const freshMs = isCap ? resetMs : windowMs
   const fact = { name, unit, limit, remaining, cost, charged, windowMs, freshMs, fits, enforced }
   const byRoute = route !== undefined && state.scope.split('+').includes('route')
-  const { most, why } =
-    adaptedLimitOf(
-      rules.find(({ name }) => name === state.name),
-      state,
-    ) ?? {}
+  const rule = rules.find((one) => one.name === name)
+  const { most, why } = adaptedLimitOf(rule, state) ?? {}
   return {
     ...fact,
     ...(isCap && { endsAt: at + resetMs }),

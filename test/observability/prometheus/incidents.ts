@@ -6,6 +6,7 @@ interface Case {
   readonly alerts: readonly [string, ...string[]]
   readonly incident: Incident
   readonly degraded?: Service['degraded']
+  readonly hasLines?: Service['hasLines']
   /** The same, as a real limiter meets it. */
   readonly fault: Fault
 }
@@ -24,6 +25,10 @@ export interface Fault {
   readonly failsJobs?: boolean
   /** The age of the oldest job, in milliseconds. */
   readonly oldestMs?: number
+  /** Requests wait in a line: their clients leave, or they are let in late. */
+  readonly waits?: 'in vain' | 'long'
+  /** The upstream of a limit fails. */
+  readonly failsUpstream?: boolean
 }
 
 const outage: Incident = (minute) => ({ ...minute, denied: 0, slow: 0, errors: minute.decisions })
@@ -104,6 +109,56 @@ export const INCIDENTS: readonly Case[] = [
     incident: (minute) => ({ ...minute, jobsFailed: minute.jobsDone }),
   },
   {
+    name: 'clients that leave their line',
+    hasLines: true,
+    fault: { waits: 'in vain', times: 2.5 },
+    alerts: ['SluiceWaitsGivenUp'],
+    incident: (minute) => ({
+      ...minute,
+      denied: 0,
+      waits: 1,
+      waitsInVain: Math.ceil(minute.decisions * 0.03),
+    }),
+  },
+  {
+    name: 'a line that most leave in vain',
+    hasLines: true,
+    fault: { waits: 'in vain', deniedEvery: 3 },
+    alerts: ['SluiceWaitsGivenUp', 'SluiceBlockRateHigh'],
+    incident: (minute) => ({ ...minute, waitsInVain: Math.ceil(minute.decisions * 0.2) }),
+  },
+  {
+    name: 'a line that is long',
+    hasLines: true,
+    fault: { waits: 'long' },
+    alerts: ['SluiceWaitsLong'],
+    incident: (minute) => ({ ...minute, waitsLong: minute.waits, waitsInVain: 0 }),
+  },
+  {
+    name: 'an upstream that fails for long',
+    hasLines: true,
+    fault: { failsUpstream: true, times: 2.5 },
+    alerts: ['SluiceLimitCut'],
+    incident: (minute) => ({
+      ...minute,
+      denied: 0,
+      waitsInVain: 0,
+      limit: 10,
+      limitDenied: Math.ceil(minute.decisions * 0.03),
+    }),
+  },
+  {
+    name: 'an upstream that fails for long, for all that asks for it',
+    hasLines: true,
+    fault: { failsUpstream: true, deniedEvery: 3 },
+    alerts: ['SluiceLimitCut', 'SluiceBlockRateHigh'],
+    incident: (minute) => ({
+      ...minute,
+      limit: 10,
+      limitDenied: Math.ceil(minute.decisions * 0.3),
+    }),
+  },
+  {
     name: 'an endpoint that is gone',
     fault: { isGone: true },
     alerts: ['SluiceMetricsMissing'],
@@ -120,6 +175,7 @@ export const FEW: readonly Incident[] = (
     (minute) => minute,
     (minute) => ({ ...minute, budgetUsed: 1 }),
     (minute) => ({ ...minute, jobsFailed: 1 }),
+    (minute) => ({ ...minute, waits: 1, waitsLong: 1, waitsInVain: 1, limit: 10, limitDenied: 1 }),
   ] satisfies Incident[]
 ).map((incident: Incident): Incident => (minute, index) => {
   const none = {
@@ -130,6 +186,10 @@ export const FEW: readonly Incident[] = (
     slow: 0,
     jobsDone: 0,
     jobsFailed: 0,
+    waits: 0,
+    waitsLong: 0,
+    waitsInVain: 0,
+    limitDenied: 0,
   }
   return index % 20 === 0 ? incident({ ...none, decisions: 2 }, index) : none
 })

@@ -15,6 +15,7 @@ import {
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { lease, leased } from '@sluice/core/leases'
+import { adaptiveLimit } from '@sluice/core/upstream'
 import { waitFor, waitingLine } from '@sluice/core/waiting'
 import { metricsText, prometheus } from '@sluice/otel/prometheus'
 import { countJobs, limitedQueue, work } from '@sluice/queue'
@@ -58,8 +59,13 @@ const makeLimiter = (): Limiter =>
       slidingWindow({ name: 'next-rpm', limit: 10, window: '1m', per, mode: 'shadow' }),
       slidingWindow({ name: 'tpm', unit: 'token', limit: 1_000_000, window: '1m', per }),
       fixedWindow({ name: 'month', unit: 'usd', limit: 1e9, window: '30d', per: 'global' }),
+      slidingWindow({ name: 'model', limit: 10, window: '1s', per: 'global', routes: ['model'] }),
     ],
-    extensions: [prometheus({ name: 'all', tenants: ['acme'] }), listen({ problem: () => {} })],
+    extensions: [
+      adaptiveLimit({ policy: 'model', min: 1 }),
+      prometheus({ name: 'all', tenants: ['acme'] }),
+      listen({ problem: () => {} }),
+    ],
   })
 
 /** A limiter that leases, has a line, and a queue. */

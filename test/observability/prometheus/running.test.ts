@@ -7,10 +7,14 @@ import {
   definePlans,
   fixedWindow,
   listen,
+  slidingWindow,
   StoreError,
+  tokenBucket,
   type Store,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
+import { adaptiveLimit } from '@sluice/core/upstream'
+import { waitFor, waitingLine } from '@sluice/core/waiting'
 import { metricsText, prometheus } from '@sluice/otel/prometheus'
 import { JobError, limitedQueue, work } from '@sluice/queue'
 import { expect, it, vi } from 'vitest'
@@ -19,11 +23,14 @@ import type { Service } from './simulated.ts'
 import { ALERTS, PROMETHEUS, startPrometheus } from './support.ts'
 
 /** The times of the rules, a hundred times shorter; a day and a week even more, but longer than all others. */
-const FAST_RULES = readFileSync(ALERTS, 'utf8').replace(
-  /(\[|for: |offset )(\d+)([mdw])\b/g,
-  (_, before: string, count: string, unit: string) =>
-    before + (unit === 'm' ? `${Number(count) * 600}ms` : unit === 'd' ? '60s' : '30s'),
-)
+const FAST_RULES = readFileSync(ALERTS, 'utf8')
+  .replace(
+    /(\[|for: |offset )(\d+)([mdw])\b/g,
+    (_, before: string, count: string, unit: string) =>
+      before + (unit === 'm' ? `${Number(count) * 600}ms` : unit === 'd' ? '60s' : '30s'),
+  )
+  // A long wait: the bucket that is the nearest to a hundredth of 30 s.
+  .replace('le=~"30([.]0)?"', 'le="0.5"')
 
 /** The calls of a service in a tenth of a second: fewer than the rule for unusual traffic looks at. */
 const CALLS = 2
@@ -33,9 +40,11 @@ const ACME = { tenant: 'acme', plan: 'usual' }
 /** A real limiter, and how it is used while all is well and during its incident. */
 function startService(degraded: Service['degraded'], fault: Fault) {
   const store = memory()
+  const upstream = adaptiveLimit({ policy: 'model', min: 1 })
   let isIncident = false
   let calls = 0
   let asked = 0
+  let ticks = 0
   const isOneOf = (count: number, every: number | undefined): boolean =>
     isIncident && every !== undefined && count % every === 0
   const faulty: Store = {
@@ -61,9 +70,31 @@ function startService(degraded: Service['degraded'], fault: Fault) {
         per,
       }),
       fixedWindow({ name: 'month', unit: 'usd', limit: 1_000, window: '30d', per }),
+      waitingLine(
+        tokenBucket({ name: 'lined', limit: 1, window: '1s', per: ['user'], onMissing: 'skip' }),
+      ),
+      slidingWindow({ name: 'model', limit: 100, window: '1s', per: 'global', routes: ['model'] }),
     ],
-    extensions: [prometheus(), listen({ problem: () => {} })],
+    extensions: [prometheus(), listen({ problem: () => {} }), upstream],
   })
+  /** Somebody who has used up a bucket waits in its line. */
+  async function wait(ways: Fault['waits']): Promise<void> {
+    const subject = { ...ACME, user: crypto.randomUUID() }
+    const signal = ways === 'long' ? undefined : AbortSignal.timeout(200)
+    const patient = waitFor(limiter, '5s', { signal })
+    const cost = { request: 1, usd: 0 }
+    await patient.check(subject, { cost })
+    await patient.check(subject, { cost })
+  }
+  async function callUpstream(): Promise<void> {
+    // More than a limit at its min allows, and less than the one in the code.
+    const decision = await limiter.check(
+      { ...ACME, route: 'model' },
+      { cost: { request: 5, usd: 0 } },
+    )
+    const call = () => Promise.resolve(new Response(null, { status: decision.allowed ? 200 : 500 }))
+    await upstream.observe(call)
+  }
   const queue = limitedQueue(limiter, { name: 'q' })
   const handle = (): void => {
     if (isIncident && fault.failsJobs) throw new JobError('it fails', { retry: false })
@@ -89,6 +120,11 @@ function startService(degraded: Service['degraded'], fault: Fault) {
         calls += 1
         const plan = isOneOf(calls, fault.deniedEvery) ? 'stopped' : 'usual'
         void limiter.check({ ...ACME, plan }, { cost: { request: 1, usd: 0 } })
+      }
+      ticks += 1
+      if (isIncident && ticks % 6 === 0) {
+        if (fault.waits) void wait(fault.waits)
+        if (fault.failsUpstream) void callUpstream()
       }
       const cost = { request: 1, usd: 0 }
       if (worker && calls % 8 === 0) void queue.add(0, { subject: ACME, cost })

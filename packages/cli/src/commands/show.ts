@@ -156,10 +156,8 @@ interface AdaptedPolicy extends AdaptedLimit {
 function adaptedAmong(limiter: Limiter, policies: readonly PolicyState[]): AdaptedPolicy[] {
   const { rules } = definitionOf(limiter)
   return policies.flatMap((state) => {
-    const adapted = adaptedLimitOf(
-      rules.find(({ name }) => name === state.name),
-      state,
-    )
+    const rule = rules.find(({ name }) => name === state.name)
+    const adapted = adaptedLimitOf(rule, state)
     return adapted ? [{ policy: state.name, ...adapted }] : []
   })
 }

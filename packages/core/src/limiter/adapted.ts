@@ -32,14 +32,20 @@ export function noteAdapted(rule: PolicyRule, read: ReadAdaptiveState): void {
   registryOf().set(rule, read)
 }
 
-/** Returns the adapted limit of a rule, if a decision was made by it: another setting may precede it. */
+/**
+ * Returns the adapted limit of a rule.
+ *
+ * @param decided The state of the policy in a decision. If another setting preceded the adapted limit there, the result is
+ * `undefined`. @default none
+ */
 export function adaptedLimitOf(
   rule: PolicyRule | undefined,
-  { limit }: { readonly limit: number },
+  decided?: { readonly limit: number },
 ): AdaptedLimit | undefined {
   const found = rule && registryOf().get(rule)?.()
   if (!found || typeof rule.limit !== 'number') return undefined
-  if (Math.floor(found.state.limit) !== limit) return undefined
+  const limit = Math.floor(found.state.limit)
+  if (decided && decided.limit !== limit) return undefined
   return { limit, most: rule.limit, why: whyOf(found, limit >= rule.limit) }
 }
 

@@ -1,4 +1,5 @@
 import { ConfigError, extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
+import { adaptedLimitOf } from '@sluice/core/internal/limiter'
 import { shareUsed } from '../decision-facts.ts'
 import { METRICS } from '../names.ts'
 import { gaugesOfQueues, type QueueCounts } from '../queue-counts.ts'
@@ -35,9 +36,9 @@ export async function metricsText(limiter: Limiter, options: MetricsOptions = {}
     ...(options.budgets ?? []).map((subject) => budgetsOf(limiter, subject, handle.policies)),
     ...(handle.top?.subjects ?? []).map((subject) => topBudgetsOf(limiter, subject, handle)),
   ])
-  // Subjects share the budgets of everyone.
+  // Subjects share the budgets of everyone. What a decision says of an adapted limit comes last.
   const distinct = new Map(
-    budgets
+    [adaptedAmong(handle.policies), ...budgets]
       .flatMap((found = []) => found)
       .map((budget) => [budget.metric.name + labelText(budget.labels), budget]),
   )
@@ -87,6 +88,18 @@ function assertBudgets(
   }
 }
 
+/** Returns the limits that follow an upstream, as far as this process knows, and those in the code. */
+const adaptedAmong = (policies: PrometheusHandle['policies']): GaugeValue[] =>
+  policies.flatMap((rule) => {
+    const adapted = adaptedLimitOf(rule)
+    if (!adapted) return []
+    const labels = { policy: rule.name }
+    return [
+      { metric: METRICS.limit, labels, value: adapted.limit },
+      { metric: METRICS.limitMax, labels, value: adapted.most },
+    ]
+  })
+
 /** Returns each limit of a subject, and how much of it is used. `undefined` if the store fails. */
 async function budgetsOf(
   limiter: Limiter,
@@ -104,7 +117,7 @@ async function budgetsOf(
     const of = (name: 'tenant' | 'route') => (dimensions.includes(name) ? subject[name] : undefined)
     const labels = { policy: policy.name, tenant: of('tenant'), route: of('route') }
     const limit = { metric: METRICS.limit, labels, value: policy.limit }
-    // Of a tenant that is stopped nothing is left, and nothing is used.
+    // Of a limit of 0 nothing is left, and nothing is used.
     if (policy.limit === 0) return [limit]
     return [{ metric: METRICS.budgetUsed, labels, value: shareUsed(policy) }, limit]
   })
