@@ -53,6 +53,8 @@ export interface PolicyUsageRow {
   readonly limit: number
   /** The window in milliseconds: 31 days for a calendar month. */
   readonly windowMs: number
+  /** The algorithm and its parameters. Another text, or another `per`, begins the counts anew. */
+  readonly counting?: string
   /** The requests that the policy took part in. */
   readonly requests: number
   /** The units charged, corrected when a reservation is settled. */

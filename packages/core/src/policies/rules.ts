@@ -71,3 +71,7 @@ export function keyPrefix({ name, params, keyspace, algorithm }: PolicyRule): st
   const { name: keyName, params: keyParams } = keyspace ?? { name, params }
   return `${keyName}:${algorithm.id}-${keyParams.join('-')}`
 }
+
+/** Returns a text that differs between rules of one name and `per` that do not go on with each other's counts. */
+export const countingOf = (rule: PolicyRule): string =>
+  rule.stripes > 1 ? `${keyPrefix(rule)} in ${rule.stripes} stripes` : keyPrefix(rule)

@@ -1,4 +1,5 @@
 import type { Decision, PolicyRule, PolicyState, Subject } from '@sluice/core'
+import { countingOf } from '@sluice/core/internal/limiter'
 
 /**
  * The families of cells: allowed requests, denied requests, those denied because the store failed, estimates of
@@ -37,18 +38,31 @@ export const requestCell = (
   parts: [tenant, text(subject.route), text(subject.model), text(plan)],
 })
 
-/** Returns the cell of a policy. Its limit is a part, so that all that is counted can be added up. */
+/**
+ * Returns the cell of a policy. Its limit is a part, so that all that is counted can be added up; so is how it counts,
+ * which tells whether a deployment begins its counts anew.
+ */
 export function policyCell(
   tenant: string,
   subject: Subject,
   { name, unit, limit, windowMs }: Pick<PolicyState, 'name' | 'unit' | 'limit' | 'windowMs'>,
-  rule: Pick<PolicyRule, 'per'> | undefined,
+  rule: PolicyRule | undefined,
 ): CellId {
+  const counting = rule ? [countingOf(rule)] : []
   const per = rule?.per ?? 'global'
   const route = per.includes('route') ? text(subject.route) : ''
   return {
     family: 'p',
-    parts: [tenant, route, name, per === 'global' ? per : per.join('+'), unit, limit, windowMs],
+    parts: [
+      tenant,
+      route,
+      name,
+      per === 'global' ? per : per.join('+'),
+      unit,
+      limit,
+      windowMs,
+      ...counting,
+    ],
   }
 }
 

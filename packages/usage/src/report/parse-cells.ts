@@ -97,6 +97,7 @@ function quarterRows(
 function policyRow(start: number, parts: string, values: readonly number[]): PolicyUsageRow {
   const [tenant, route, policy, per, unit] = parseParts(parts) as string[]
   const [limit = 0, windowMs = 0] = parseParts(parts).slice(5) as number[]
+  const counting = parseParts(parts)[7] as string | undefined
   const [requests = 0, units = 0, denied = 0, ...shadow] = values
   const [shadowRequests = 0, shadowDenied = 0, shadowTokens = 0, shadowUsd = 0] = shadow
   return {
@@ -108,6 +109,8 @@ function policyRow(start: number, parts: string, values: readonly number[]): Pol
     unit: unit ?? OTHER,
     limit,
     windowMs,
+    // An earlier version has written none.
+    ...(counting !== undefined && { counting }),
     requests,
     units,
     denied,
