@@ -1,6 +1,5 @@
 import type { Decision, ExtensionContext, LimiterEvents, Listeners, Subject } from '@sluice/core'
 import { assertPositiveInteger } from '@sluice/core/internal'
-import { adaptedLimitOf } from '@sluice/core/internal/limiter'
 import { boundedValues } from './bounded.ts'
 import { costBy, outcomeOf, policyThatActed, shareUsed, unitsBy } from './decision-facts.ts'
 import type { Labels, MetricName } from './names.ts'
@@ -95,8 +94,6 @@ export function measure(
       // Of a limit of 0 nothing is left, and nothing is used.
       if (policy.limit > 0) recorder.set?.('budgetUsed', labels, shareUsed(policy))
       recorder.set?.('limit', labels, policy.limit)
-      const adapted = adaptedLimitOf(rules.get(policy.name), policy)
-      if (adapted) recorder.set?.('limitMax', labels, adapted.most)
     }
   }
 

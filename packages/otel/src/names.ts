@@ -53,7 +53,7 @@ export type MetricName =
   | GaugeName
 
 /** A metric that is a state, not a count of events. */
-export type GaugeName = 'budgetUsed' | 'limit' | 'limitMax'
+export type GaugeName = 'budgetUsed' | 'limit'
 
 export const METRICS: Readonly<Record<MetricName, Metric>> = {
   decisions: {
@@ -157,13 +157,6 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     unit: '{unit}',
     description: 'The limit now: of global policies, and of the tenants that are listed',
     labels: ['policy', 'tenant', 'route'],
-  },
-  limitMax: {
-    name: 'rate_limiter.limit.max',
-    kind: 'gauge',
-    unit: '{unit}',
-    description: 'The limit in the code, of a limit that follows an upstream',
-    labels: ['policy'],
   },
   budgetUsed: {
     name: 'rate_limiter.budget.used',

@@ -1,7 +1,7 @@
 import { ConfigError, extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
 import { adaptedLimitOf } from '@sluice/core/internal/limiter'
 import { shareUsed } from '../decision-facts.ts'
-import { METRICS } from '../names.ts'
+import { METRICS, type Metric } from '../names.ts'
 import { gaugesOfQueues, type QueueCounts } from '../queue-counts.ts'
 import { labelText } from './label-text.ts'
 import { EXTENSION, type PrometheusHandle } from './prometheus.ts'
@@ -88,6 +88,15 @@ function assertBudgets(
   }
 }
 
+/** A metric apart from others for who has no such limit. */
+const LIMIT_MAX: Metric = {
+  name: 'rate_limiter.limit.max',
+  kind: 'gauge',
+  unit: '{unit}',
+  description: 'The limit in the code, of a limit that follows an upstream',
+  labels: ['policy'],
+}
+
 /** Returns the limits that follow an upstream, as far as this process knows, and those in the code. */
 const adaptedAmong = (policies: PrometheusHandle['policies']): GaugeValue[] =>
   policies.flatMap((rule) => {
@@ -96,7 +105,7 @@ const adaptedAmong = (policies: PrometheusHandle['policies']): GaugeValue[] =>
     const labels = { policy: rule.name }
     return [
       { metric: METRICS.limit, labels, value: adapted.limit },
-      { metric: METRICS.limitMax, labels, value: adapted.most },
+      { metric: LIMIT_MAX, labels, value: adapted.most },
     ]
   })
 
