@@ -81,6 +81,12 @@ async function requestsOf(path: string, init?: RequestInit): Promise<number> {
   return local.requests - before
 }
 
+/** Returns true if a built file of the server sends shared requests. */
+const hasCode = (pattern: string): boolean =>
+  globSync(pattern, { cwd: join(folder, '.next/server') }).some((path) =>
+    readFileSync(join(folder, '.next/server', path), 'utf8').includes('/pipeline`'),
+  )
+
 it('checks at once in a route handler share a request, but with pipeline: false', async () => {
   expect(await requestsOf('/api/together', { method: 'POST' })).toBe(1)
   expect(await requestsOf('/api/together', { method: 'POST', body: 'apart' })).toBe(3)
@@ -101,10 +107,6 @@ it('a page that is rendered ahead asks nothing at the build, and once at each re
 
 it('edge middleware has a request for each check, and no code to share them', async () => {
   expect(await requestsOf('/edge')).toBe(3)
-  const hasCode = (pattern: string): boolean =>
-    globSync(pattern, { cwd: join(folder, '.next/server') }).some((path) =>
-      readFileSync(join(folder, '.next/server', path), 'utf8').includes('/pipeline`'),
-    )
   expect(hasCode('edge/**/*.js')).toBe(false)
   expect(hasCode('app/**/*.js') || hasCode('chunks/**/*.js')).toBe(true)
 })

@@ -10,4 +10,6 @@ const { setImmediate } = globalThis as Immediate
  * `setImmediate`, it resolves at once.
  */
 export const endOfTurn = (): Promise<void> =>
-  new Promise((resolve) => void (setImmediate ?? queueMicrotask)(resolve))
+  new Promise((resolve) => {
+    ;(setImmediate ?? queueMicrotask)(resolve)
+  })

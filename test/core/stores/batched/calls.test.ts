@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { loosely, mistakesAreNamed } from '../../../support/mistakes.ts'
 import { ownRedisOverHttp } from '../../../support/running-redis.ts'
 import { freshPrefix } from '../../../support/stores.ts'
+import { heldBack } from '../pipeline/support.ts'
 import { both, causes, checks, none, recordingFetch, rpm, setUp, stopDates } from './support.ts'
 
 const own = ownRedisOverHttp()
@@ -67,8 +68,8 @@ describe('a call of batched', () => {
         async check(request) {
           const later = (ms: number) =>
             together.check({ ...request, startedAt: request.startedAt + ms })
-          const [reply] = await Promise.all([later(0), later(12), later(20), later(21), later(900)])
-          return reply
+          await Promise.allSettled([later(0), later(12), later(20), later(21), later(900)])
+          return fail()
         },
       },
       policies: [rpm],
@@ -105,6 +106,41 @@ describe('a call of batched', () => {
     })
     await limiter.check({ tenant: 'a' })
     expect(begins).toEqual([first])
+  })
+
+  it('has the checks of several events of a turn only while another call is under way', async () => {
+    const { store, calls } = countingStore()
+    const { held, letGo } = heldBack()
+    const slow: Store = {
+      ...store,
+      async check() {
+        calls.push(1)
+        await held
+        return fail()
+      },
+    }
+    const limiter = createLimiter({
+      store: batched(slow),
+      policies: [rpm],
+      onStoreError: 'deny',
+    })
+    const inEvents = (): Promise<unknown> =>
+      Promise.all(
+        Array.from(
+          { length: 8 },
+          (_, index) =>
+            new Promise((resolve) => {
+              setImmediate(() => resolve(limiter.check({ tenant: `t${index}` })))
+            }),
+        ),
+      )
+    const first = limiter.check({ tenant: 'first' })
+    await inEvents()
+    expect(calls).toEqual([1, 8])
+    letGo()
+    await first
+    await limiter.check({ tenant: 'alone' })
+    expect(calls).toEqual([1, 8, 1])
   })
 
   it('repeats nothing but the id of a decision that is like the one before', async () => {

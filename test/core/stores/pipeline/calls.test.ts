@@ -5,6 +5,7 @@ import { upstash, type Fetch } from '@sluice/core/upstash'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { freshPrefix } from '../../../support/stores.ts'
+import { commandsOf, everyResult, textAnswer } from './support.ts'
 
 interface Sent {
   readonly path: string
@@ -38,12 +39,6 @@ function setUp(answer: (sent: Sent, ...args: Parameters<Fetch>) => ReturnType<Fe
 
 const forward = (_: Sent, ...[url, init]: Parameters<Fetch>): ReturnType<Fetch> => fetch(url, init)
 
-const textAnswer = (status: number, text: string): Awaited<ReturnType<Fetch>> => ({
-  ok: status < 300,
-  status,
-  text: () => Promise.resolve(text),
-})
-
 const checks = (limiter: Limiter, times: number) =>
   Promise.all(Array.from({ length: times }, (_, n) => limiter.check({ tenant: `t${n % 2}` })))
 
@@ -66,7 +61,7 @@ describe('upstash, on a server,', () => {
     sent.length = 0
     const decisions = await checks(limiter, 64)
     expect(sent.map(({ path }) => path)).toEqual(['/pipeline'])
-    expect(JSON.parse(sent[0]?.body ?? '')).toHaveLength(64)
+    expect(commandsOf(sent[0]?.body ?? '')).toHaveLength(64)
     expect(causes(decisions).filter(Boolean)).toEqual([])
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(40)
   })
@@ -92,7 +87,7 @@ describe('upstash, on a server,', () => {
       limiter.reset({ tenant: 'f' }),
     ])
     expect(decisions).toHaveLength(7)
-    expect(sent.map(({ path, body }) => [path, (JSON.parse(body) as unknown[]).length])).toEqual([
+    expect(sent.map(({ path, body }) => [path, commandsOf(body).length])).toEqual([
       ['/pipeline', 7],
     ])
   })
@@ -120,7 +115,7 @@ describe('upstash, on a server,', () => {
     await limiter.peek({ tenant: 'warm' })
     sent.length = 0
     await checks(limiter, 300)
-    expect(sent.map(({ body }) => (JSON.parse(body) as unknown[]).length)).toEqual([128, 128, 44])
+    expect(sent.map(({ body }) => commandsOf(body).length)).toEqual([128, 128, 44])
   })
 
   it('splits by length, and sends a long call alone', async () => {
@@ -131,7 +126,7 @@ describe('upstash, on a server,', () => {
       pipeline: true,
       fetch: async (_, { body }) => {
         bodies.push(body.length)
-        return textAnswer(200, replyTo(body))
+        return everyResult(body)
       },
     })
     await Promise.all(
@@ -230,7 +225,7 @@ describe('upstash, on a server,', () => {
     const sent: string[] = []
     const send: Fetch = async (url, { headers, body }) => {
       sent.push(`${url} ${headers['authorization']}`)
-      return textAnswer(200, replyTo(body))
+      return everyResult(body)
     }
     const reset = (url: string, token: string, fetch = send) =>
       upstash({ url, token, fetch, pipeline: true }).reset(['a'])
@@ -249,9 +244,3 @@ describe('upstash, on a server,', () => {
     ])
   })
 })
-
-const replyTo = (body: string): string => {
-  const { length } = body.startsWith('[[') ? (JSON.parse(body) as unknown[]) : [1]
-  const replies = Array.from({ length }, () => ({ result: 1 }))
-  return JSON.stringify(body.startsWith('[[') ? replies : replies[0])
-}

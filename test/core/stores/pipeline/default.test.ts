@@ -12,6 +12,13 @@ type Options = Parameters<typeof upstash>[0]
 
 const database = { url: 'http://redis.example', token: 'token' }
 
+const recording =
+  (list: number[]): Fetch =>
+  async (_, { body }) => {
+    list.push(commandsOf(body).length)
+    return everyResult(body)
+  }
+
 /** Makes four calls at once. Returns the number of commands in each request of the global `fetch`, and of an own one. */
 async function requestsOf(
   options: (own: Fetch) => Options,
@@ -19,12 +26,6 @@ async function requestsOf(
   create = upstash,
 ) {
   const sent = { global: [] as number[], own: [] as number[], wrapped: [] as number[] }
-  const recording =
-    (list: number[]): Fetch =>
-    async (_, { body }) => {
-      list.push(commandsOf(body).length)
-      return everyResult(body)
-    }
   vi.stubGlobal('fetch', Object.assign(recording(sent.global), marks(recording(sent.wrapped))))
   const store = create({ ...database, ...options(recording(sent.own)) })
   await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reset([key])))

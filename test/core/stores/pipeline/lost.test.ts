@@ -32,6 +32,8 @@ function limiterBy(fetch: Fetch, { wrap = same, timeoutMs = 30_000 } = {}) {
 
 const same = (store: Store): Store => store
 
+const withBreaker = (store: Store): Store => breaker(store, { failures: 2, pauseMs: 60_000 })
+
 const checks = async (limiter: Limiter, count: number) => {
   const decisions = await Promise.all(
     Array.from({ length: count }, (_, index) => limiter.check({ tenant: `t${index % 2}` })),
@@ -56,8 +58,7 @@ describe.each(LOSSES)('a request of 128 calls that %s', (_, lose, cause) => {
   it('degrades each of them, is not sent again, and is one failure to a breaker', async () => {
     const patient = limiterBy(fetch)
     await patient.limiter.peek({ tenant: 'warm' })
-    const wrap = (store: Store): Store => breaker(store, { failures: 2, pauseMs: 60_000 })
-    const { limiter, sent } = limiterBy(lose, { wrap, timeoutMs })
+    const { limiter, sent } = limiterBy(lose, { wrap: withBreaker, timeoutMs })
     expect(new Set(await checks(limiter, 128))).toEqual(new Set([cause]))
     expect(sent).toHaveLength(1)
     expect(new Set(await checks(limiter, 128))).toEqual(new Set([cause]))
@@ -68,8 +69,9 @@ describe.each(LOSSES)('a request of 128 calls that %s', (_, lose, cause) => {
 })
 
 it('decisions of one script call that is lost are one failure to a breaker, too', async () => {
-  const wrap = (store: Store): Store => breaker(batched(store), { failures: 2, pauseMs: 60_000 })
-  const { limiter, sent } = limiterBy(() => Promise.reject(new Error('reset')), { wrap })
+  const { limiter, sent } = limiterBy(() => Promise.reject(new Error('reset')), {
+    wrap: (store) => withBreaker(batched(store)),
+  })
   for (let time = 1; time <= 2; time += 1) {
     expect(new Set(await checks(limiter, 32))).toEqual(new Set(['store_unreachable']))
     expect(sent).toHaveLength(time)
@@ -78,8 +80,7 @@ it('decisions of one script call that is lost are one failure to a breaker, too'
 })
 
 it('calls that each failed by themselves are a failure each to a breaker', async () => {
-  const wrap = (store: Store): Store => breaker(store, { failures: 2, pauseMs: 60_000 })
-  const { limiter } = limiterBy(() => Promise.reject(new Error('reset')), { wrap })
+  const { limiter } = limiterBy(() => Promise.reject(new Error('reset')), { wrap: withBreaker })
   expect(await checks(limiter, 1)).toEqual(['store_unreachable'])
   expect(await checks(limiter, 1)).toEqual(['store_unreachable'])
   expect(await checks(limiter, 1)).toEqual(['store_paused'])

@@ -7,10 +7,12 @@ import { commandsOf, everyResult, heldBack, storeBy } from './support.ts'
 /** The end of this turn of the event loop. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
+const quick: Fetch = async (_, { body }) => everyResult(body)
+
 /** A store, and the number of commands in each of its requests; a request to hold back is answered when it is let go. */
 function recordingStore() {
   const sent: number[] = []
-  let answer: Fetch = async (_, { body }) => everyResult(body)
+  let answer = quick
   const store = storeBy((url, init) => {
     sent.push(commandsOf(init.body).length)
     return answer(url, init)
@@ -19,9 +21,8 @@ function recordingStore() {
     store,
     sent,
     /** Sends a call that is not answered before it is let go. */
-    async begin() {
+    begin: async () => {
       const { held, letGo } = heldBack()
-      const quick = answer
       answer = (url, init) => held.then(() => quick(url, init))
       const call = store.reset(['under way'])
       await nextTurn()

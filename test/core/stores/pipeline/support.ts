@@ -1,4 +1,3 @@
-import { createLimiter, slidingWindow, type Limiter } from '@sluice/core'
 import { upstash, type Fetch, type UpstashOptions } from '@sluice/core/upstash'
 
 type Answer = Awaited<ReturnType<Fetch>>
@@ -35,15 +34,9 @@ export const storeBy = (fetch: Fetch, options: UpstashOptions = {}) => {
 }
 let made = 0
 
-export const limiterOver = (store: ReturnType<typeof upstash>): Limiter =>
-  createLimiter({
-    store,
-    policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })],
-  })
-
 /** An answer that comes when it is let go. */
 export function heldBack(): { readonly held: Promise<void>; readonly letGo: () => void } {
-  let letGo = (): void => {}
-  const held = new Promise<void>((resolve) => (letGo = resolve))
-  return { held, letGo }
+  let release: (() => void) | undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  return { held, letGo: () => release?.() }
 }

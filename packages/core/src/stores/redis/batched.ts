@@ -2,6 +2,7 @@
 import type { Operation, Store, StoreReply, StoreRequest } from '../store.ts'
 import { assertStore } from '../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
+import { endOfTurn } from '../../internal/end-of-turn.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../../internal/validation.ts'
 import { sharedRequests } from '../../internal/shared-failures.ts'
@@ -44,10 +45,10 @@ const MAX_SPREAD_MS = 20
 
 /**
  * Wraps a store in Redis so that concurrent decisions of this process share a script call, which reads and
- * writes a key once for all of them. They are decided one after another, in the order of their checks. It
- * waits for nothing: checks share a call if they begin in the same microtask turn, so a check by itself is sent
- * as always. Each has its own reply or error, and none is sent twice. In a runtime that is no server process, such as
- * Cloudflare Workers, each check is sent by itself. See `docs/fewer-trips.md`.
+ * writes a key once for all of them. They are decided one after another, in the order of their checks. A check by
+ * itself is sent at once, as always; while a call is under way, checks that begin in the same turn of the event loop
+ * share the next. Each has its own reply or error, and none is sent twice. In a runtime that is no server process, such
+ * as Cloudflare Workers, each check is sent by itself. See `docs/fewer-trips.md`.
  *
  * @throws ConfigError When an option is unknown or out of range, or `store` is no store.
  * @example
@@ -58,12 +59,15 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
   assertKnownOptions('batched', options, ['maxDecisions'])
   const most = assertPositiveInteger('batched.maxDecisions', options.maxDecisions ?? 32, 128)
   const batches = new Map<string, Batch>()
+  /** The calls that have no reply yet. */
+  let underWay = 0
 
   /** Sends a batch, unless it was sent before because it was full. */
   function flush(name: string, batch: Batch): void {
     if (batches.get(name) !== batch) return
     batches.delete(name)
-    void send(store, batch.waiting)
+    underWay += 1
+    void send(store, batch.waiting).finally(() => (underWay -= 1))
   }
 
   /** Returns the batch that has room for a request, or a new one. */
@@ -76,7 +80,9 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
     }
     const batch: Batch = { startedAt, waiting: [], entries: 0 }
     batches.set(name, batch)
-    void Promise.resolve().then(() => flush(name, batch))
+    // A check by itself has nobody to wait for.
+    const end = underWay > 0 ? endOfTurn() : Promise.resolve()
+    void end.then(() => flush(name, batch))
     return batch
   }
 
@@ -114,11 +120,12 @@ async function send(store: Store, waiting: readonly Waiting[]): Promise<void> {
   try {
     const requests = waiting.map(({ request }) => request)
     const answers = waiting.length > 1 ? await store.run(decideAll(requests)) : undefined
+    if (answers === undefined) {
+      const checks = waiting.map((one) => store.check(one.request).then(one.resolve, one.reject))
+      await Promise.all(checks)
+      return
+    }
     for (const [index, { request, place, resolve, reject }] of waiting.entries()) {
-      if (answers === undefined) {
-        store.check(request).then(resolve, reject)
-        continue
-      }
       try {
         resolve({ ...replyOf(answers[index], request), place })
       } catch (error) {

@@ -54,7 +54,7 @@ export const sendTogether: Sender = (send, database, command, signal) => {
 /** Returns the open batch of a database if it has room, or else a new one. */
 function batchFor(send: Fetch, database: Database, length: number): Batch {
   for (const batch of batches) {
-    if (batch.send !== send || `${batch.database}` !== `${database}`) continue
+    if (batch.send !== send || batch.database.join() !== database.join()) continue
     if (batch.length + length <= MAX_LENGTH) return batch
     flush(batch)
   }
@@ -124,9 +124,11 @@ async function sendAll(send: Fetch, [url, token]: Database, calls: readonly Call
   }
 }
 
+const NEXT = '_nextOriginalFetch'
+
 /**
  * Returns the `fetch` for a shared request. That of Next.js acts for the render that calls it: it caches, and gives up
  * with it. A shared request is no render's, so it takes the `fetch` that Next.js has wrapped.
  */
 const sharedFetch = (send: Fetch): Fetch =>
-  (send === globalFetch && (fetch as { _nextOriginalFetch?: Fetch })._nextOriginalFetch) || send
+  (send === globalFetch && (fetch as { readonly [NEXT]?: Fetch })[NEXT]) || send
