@@ -18,6 +18,7 @@ import {
 } from '@sluice/core/internal'
 import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
+import type { Json } from '../json.ts'
 import type { Prices } from '../prices/prices.ts'
 import { explainedModel, REFUSALS } from './budget-errors.ts'
 import { hideCredentials } from './hidden-credentials.ts'
@@ -107,6 +108,12 @@ interface Terms {
 
 const PROBE: FetchLike = async () => Response.error()
 
+/** Returns what only a client for Azure is made with, which its `withOptions` does not copy before version 7. */
+function azureOptions(client: unknown): object {
+  const { apiVersion, deploymentName: deployment } = client as Json
+  return apiVersion === undefined ? {} : { apiVersion, deployment }
+}
+
 /** Returns the way to limit a client. @throws ConfigError When it is no client or model, or takes no `fetch`. */
 function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
   const {
@@ -124,7 +131,7 @@ function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
   }
   const { options, revealedBy } = hideCredentials(client as ModelClient)
   const copyWith = (fetch: FetchLike): unknown =>
-    (client as ModelClient).withOptions({ ...options, fetch })
+    (client as ModelClient).withOptions({ ...azureOptions(client), ...options, fetch })
   if ((copyWith(PROBE) as { readonly fetch?: unknown } | null)?.fetch !== PROBE) {
     const message =
       'must take the option fetch in withOptions: the copy has another fetch, so its calls would not be limited. Pass the bare client, and wrap what withBudget returns'
