@@ -64,7 +64,7 @@ export const SUITES = {
       'test/core/stores/{cluster,cache-denials/memory}.test.ts',
       'test/core/upstream/follows.test.ts',
       'test/core/waiting/{crowd,twins}.test.ts',
-      'test/doors/{bodies,clients,models}.test.ts',
+      'test/doors/{bodies,clients,examples,models}.test.ts',
       'test/core/testing/{algorithm-mutants,mutants}.test.ts',
       'test/faults/**/*.test.ts',
       'test/leases/{swarm,objects,places}.test.ts',

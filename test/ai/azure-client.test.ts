@@ -22,12 +22,12 @@ const WAYS: Readonly<Record<string, [AzureClientOptions, header: string, value: 
   'a deployment': [{ ...PAGE, apiKey: 'k', deployment: 'mine' }, 'api-key', 'k'],
 }
 const CELLS = Object.entries(WAYS).flatMap(([name, way]) =>
-  [AzureOpenAI, Azure6].map((Client) => [name, Client.name, Client, ...way] as const),
+  [AzureOpenAI, Azure6].map((Client) => ({ name, Client, version: Client.name, way })),
 )
 
 describe.each(CELLS)(
-  'withBudget, with %s of %s',
-  (_name, _version, Client, options, header, value) => {
+  'withBudget, with $name of $version',
+  ({ Client, way: [options, header, value] }) => {
     it('calls at the same address, version and deployment, with the same credential', async () => {
       const sent: [string, string | null][] = []
       const fetch = async (url: unknown, init?: RequestInit): Promise<Response> => {
