@@ -14,6 +14,7 @@ import { local } from './commands/local.ts'
 import { log } from './commands/log.ts'
 import { mcp } from './commands/mcp.ts'
 import { preview } from './commands/preview.ts'
+import { prices } from './commands/prices.ts'
 import { queue } from './commands/queue.ts'
 import { raise } from './commands/raise.ts'
 import { replay } from './commands/replay.ts'
@@ -40,6 +41,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   stop,
   start,
   reset,
+  prices,
   preview,
   apply,
   undo,

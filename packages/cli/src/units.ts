@@ -2,7 +2,7 @@ import { CommandError } from './errors.ts'
 import { pair } from './wording.ts'
 
 /** Returns micro-dollars of a text such as `$1.50`; `undefined` if it is no such text. */
-function microDollarsOf(text: string): number | undefined {
+export function microDollarsOf(text: string): number | undefined {
   const dollars = /^\$(\d+(?:\.\d{1,6})?)$/.exec(text)?.[1]
   return dollars === undefined ? undefined : Math.round(Number(dollars) * 1_000_000)
 }

@@ -5,7 +5,6 @@ import {
   assertAuthor,
   changesBetween,
   editDocument,
-  parseDocument,
   pastChanges,
   putSettings,
   readDocument,
@@ -58,18 +57,11 @@ export interface PastPriceChange extends PriceChanges {
   readonly undoneBy?: string
 }
 
-/** A live price. */
-export interface LivePrice {
-  readonly model: string
-  readonly price: ModelPrice
-  /** True if it is of a feed, false if it was set by hand. */
-  readonly feed: boolean
-}
-
 /** A limiter with `livePrices` in its `extensions`, or such prices whose limiter exists already. */
 type LiveSource = Limiter | PriceCopy
 
-const copyOf = (source: LiveSource): PriceCopy =>
+/** Returns the copy of a limiter's live prices. @throws ConfigError When it has none. */
+export const copyOf = (source: LiveSource): PriceCopy =>
   'prepare' in source ? source : extensionHandle<PriceCopy>(source, PRICES, 'livePrices')
 
 /**
@@ -169,24 +161,6 @@ export async function undoPrices(
       undone = last?.version ?? ''
       return last?.entries ?? [...entries]
     },
-  })
-}
-
-/**
- * Reads the live prices in the store, those that apply.
- *
- * @throws ConfigError When the limiter has no `livePrices`.
- * @throws StoreError When the store fails.
- * @example
- * const prices = await readPrices(limiter)
- */
-export async function readPrices(limiter: Limiter): Promise<readonly LivePrice[]> {
-  const copy = copyOf(limiter)
-  const { records, settingsField, report } = copy.document
-  const [text] = await records.read([settingsField])
-  const entries = parseDocument(text, report)
-  return [...copy.pricesIn(entries)].map(([model, price]) => {
-    return { model, price, feed: settingsAt(entries, model, undefined)?.['feed'] === true }
   })
 }
 

@@ -34,7 +34,14 @@ ${LIMITER_USAGE}`,
   },
 }
 
-function headOf({ at, by = 'somebody', note, undoes, undoneBy }: PastChange): string {
+/** Returns the line that says when a change was made, who made it, and why. */
+export function headOf({
+  at,
+  by = 'somebody',
+  note,
+  undoes,
+  undoneBy,
+}: Omit<PastChange, 'changes'>): string {
   const facts = [
     ...(note === undefined ? [] : [note]),
     ...(undoes === undefined ? [] : ['takes a change back']),

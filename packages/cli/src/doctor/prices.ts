@@ -9,9 +9,10 @@ import { nameOf, nodesIn, textIn } from '../source/module.ts'
 import type { ProjectSource } from '../source/project-source.ts'
 import type { Finding } from './finding.ts'
 
-const MAX_AGE_DAYS = 60
+/** The days after which a price is old. */
+export const MAX_AGE_DAYS = 60
 /** The days before the end of a model on which a finding says so. */
-const NOTICE_DAYS = 120
+export const NOTICE_DAYS = 120
 const DAY_MS = 86_400_000
 /** The most models that a finding names. */
 const MAX_NAMED = 5

@@ -1,0 +1,208 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import type { Limiter } from '@sluice/core'
+import type { PriceChangeOptions, PriceChanges } from '@sluice/ai/live-prices'
+import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
+import type { Command, Result, Values } from '../command.ts'
+import { countOf, textOf } from '../command.ts'
+import { pricesInUse } from '../doctor/prices-in-use.ts'
+import { CommandError, installed } from '../errors.ts'
+import { table } from '../format.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import type { LoadedLimiter } from '../load-limiter.ts'
+import { priceLine, priceOfTexts, priceText } from '../price-text.ts'
+import { VERSION_OPTION, VERSION_USAGE, assertVersion } from '../seen-version.ts'
+import { assertShared } from '../shared-store.ts'
+import { command, noSuch, option } from '../wording.ts'
+import { headOf } from './log.ts'
+
+export const prices: Command = {
+  summary: 'what models cost: show, check, set, and pull a list from the web',
+  usage: `Usage: sluice prices [list | check] [options]
+       sluice prices set MODEL input='$2' output='$12' … [--yes] [options]
+       sluice prices set MODEL null [--yes] [options]
+       sluice prices pull FILE|URL [--yes] [options]
+       sluice prices log [--top N] [options]
+       sluice prices undo [--yes] [options]
+
+Shows the prices of the models that your code and your settings name, finds those that are missing, old or soon without
+a model, and changes prices in the store, where livePrices of @sluice/ai/live-prices reads them: set one in dollars per
+million tokens (null removes it), or pull the JSON of genai-prices, LiteLLM or models.dev. Without --yes, it shows what
+would change.
+
+  --bill FILE           a bill as CSV, to check prices by: model, input, output (tokens) and cost (dollars)
+  --top N               the most changes of the log (default: 20)
+${VERSION_USAGE}
+${AUTHOR_USAGE}
+  --yes                 make the change
+${LIMITER_USAGE}`,
+  options: {
+    ...LIMITER_OPTIONS,
+    ...AUTHOR_OPTIONS,
+    ...VERSION_OPTION,
+    bill: { type: 'string' },
+    top: { type: 'string' },
+    yes: { type: 'boolean' },
+  },
+  takesArguments: true,
+
+  async run(values, [name = 'list', ...texts], { folder }) {
+    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
+    if (!action) {
+      const names = Object.keys(ACTIONS).join(', ')
+      throw new CommandError(`${noSuch('action', name)} of sluice prices; there are ${names}`)
+    }
+    const [least, most] = action.takes
+    if (texts.length < least || texts.length > most) {
+      throw new CommandError(`sluice prices ${name} takes ${action.says}`)
+    }
+    const loaded = await limiterFor(values, folder)
+    return action.run({ ...loaded, values, texts, folder })
+  },
+}
+
+interface Call extends LoadedLimiter {
+  readonly values: Values
+  readonly texts: readonly string[]
+  readonly folder: string
+}
+
+interface Action {
+  /** The least and the most texts behind its name. */
+  readonly takes: readonly [least: number, most: number]
+  readonly says: string
+  run(call: Call): Promise<Result>
+}
+
+// eslint-disable-next-line typescript/explicit-function-return-type -- the module, which only this command loads
+const live = () => installed('@sluice/ai', () => import('@sluice/ai/live-prices'))
+
+const today = (): string => new Date().toISOString().slice(0, 10)
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  list: {
+    takes: [0, 0],
+    says: 'no names',
+    async run(call) {
+      const { used } = await pricesInUse(call)
+      const rows = used.map(({ model, price, from }) => [
+        model,
+        price ? priceText(price) : 'none',
+        from,
+        price?.source ?? '',
+      ])
+      const text = table(['model', 'dollars per million tokens', 'named in', 'page'], rows)
+      return { text: rows.length > 0 ? text : 'No model is named.', json: { prices: used } }
+    },
+  },
+  check: {
+    takes: [0, 0],
+    says: 'no names',
+    async run(call) {
+      const bill = textOf(call.values, 'bill')
+      const { findings } = await pricesInUse(
+        call,
+        bill === undefined ? undefined : readText(call.folder, bill),
+      )
+      return {
+        text:
+          findings
+            .flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
+            .join('\n') || 'Every model in use has a price of today.',
+        json: { findings },
+        exitCode: findings.length > 0 ? 1 : 0,
+      }
+    },
+  },
+  set: {
+    takes: [2, 20],
+    says: "a model and its price, such as gpt-7 input='$2' output='$12'",
+    async run({ values, texts: [model = '', ...rates], limiter }) {
+      const { setPrices } = await live()
+      const price = rates.join() === 'null' ? null : priceOfTexts(rates, today())
+      return changed('set', values, limiter, (options) =>
+        setPrices(limiter, { [model]: price }, options),
+      )
+    },
+  },
+  pull: {
+    takes: [0, 1],
+    says: 'one file or address',
+    async run({ values, texts: [from], limiter, folder }) {
+      const { pullPrices } = await live()
+      const isFile = from !== undefined && !/^https?:/.test(from)
+      const feed = isFile
+        ? { text: readText(folder, from), source: basename(from) }
+        : from === undefined
+          ? undefined
+          : { url: from }
+      try {
+        return await changed('pull', values, limiter, (options) =>
+          pullPrices(limiter, feed, options),
+        )
+      } catch (error) {
+        if (error instanceof Error && error.constructor === Error) {
+          throw new CommandError(`${from ?? 'the list'} ${error.message}. Nothing is changed`)
+        }
+        throw error
+      }
+    },
+  },
+  log: {
+    takes: [0, 0],
+    says: 'no names',
+    async run({ values, limiter }) {
+      const { readPriceHistory } = await live()
+      const shown = (await readPriceHistory(limiter)).slice(0, countOf(values, 'top', 20))
+      const lines = shown.flatMap((past) => [
+        headOf(past),
+        ...past.changes.map((change) => `  ${priceLine(change)}`),
+      ])
+      return { text: lines.join('\n') || 'Nothing has been changed.', json: { changes: shown } }
+    },
+  },
+  undo: {
+    takes: [0, 0],
+    says: 'no names',
+    async run({ values, limiter }) {
+      const { undoPrices } = await live()
+      return changed('undo', values, limiter, (options) => undoPrices(limiter, options))
+    },
+  },
+}
+
+/** Shows a change, and makes it with `--yes`: what is shown is what is made, even if somebody else is at it. */
+async function changed(
+  name: string,
+  values: Values,
+  limiter: Limiter,
+  change: (options: PriceChangeOptions) => Promise<PriceChanges>,
+): Promise<Result> {
+  const seen = await change({ preview: true })
+  assertVersion(values, seen.version)
+  const isMade = values['yes'] === true && seen.changes.length > 0
+  if (isMade) await assertShared(limiter)
+  const made = isMade ? await change({ ...authorOf(values), version: seen.version }) : seen
+  const end = isMade
+    ? `Changed. It applies in every isolate within a minute. To take it back: ${command('prices undo')}`
+    : `Nothing is changed. Add ${option('yes', true)} to change it.`
+  const lines = made.changes.map(priceLine)
+  return {
+    text:
+      lines.length > 0
+        ? [...lines, end].join('\n')
+        : (NOTHING[name] ?? 'The price is that already.'),
+    json: { ...made, made: isMade },
+  }
+}
+
+const NOTHING: Readonly<Record<string, string>> = {
+  undo: 'There is no change to take back.',
+  pull: 'The list has nothing that your prices lack.',
+}
+
+function readText(folder: string, path: string): string {
+  const file = resolve(folder, path)
+  if (existsSync(file)) return readFileSync(file, 'utf8')
+  throw new CommandError(`there is no file ${path}`)
+}

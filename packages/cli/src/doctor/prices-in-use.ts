@@ -1,0 +1,136 @@
+/* The prices of the models that a project uses, and what is wrong with them. */
+import type { ModelPrice, Prices } from '@sluice/ai'
+import type { LivePrice } from '@sluice/ai/live-prices'
+import type { Limiter } from '@sluice/core'
+import { installed, lacksExtension } from '../errors.ts'
+import { settingsOf } from '../settings.ts'
+import { callsModel } from '../source/models.ts'
+import { nameOf, nodesIn, textIn } from '../source/module.ts'
+import { readProject, type ProjectSource } from '../source/project-source.ts'
+import { lowerThanBill, type PriceFinding } from './bill.ts'
+import { judgePrices, MAX_AGE_DAYS, NOTICE_DAYS } from './prices.ts'
+
+const DAY_MS = 86_400_000
+
+/** A model that is used, and its price. */
+export interface UsedModel {
+  readonly model: string
+  readonly price: ModelPrice | undefined
+  /** The file that names it, or `the settings`, or `the store`. */
+  readonly from: string
+}
+
+/** The parts of a loaded file of limits that prices come from. */
+interface PriceSource {
+  readonly limiter: Limiter
+  readonly exported: Readonly<Record<string, unknown>>
+  readonly folder: string
+}
+
+/**
+ * Returns the models that the source, the settings and the store name, with the prices that apply now.
+ *
+ * @param bill A bill as CSV, whose costs are compared with the prices.
+ * @throws CommandError When `@sluice/ai` is not installed, or the bill is malformed.
+ */
+export async function pricesInUse(
+  { limiter, exported, folder }: PriceSource,
+  bill?: string,
+): Promise<{ used: readonly UsedModel[]; findings: readonly PriceFinding[] }> {
+  const source = readProject(folder)
+  const prices = await tableOf(limiter, exported)
+  const live = await livePricesOf(limiter)
+  const models = new Map<string, string>(namedIn(source, prices))
+  for (const { subject } of await settingsOf(limiter)) {
+    const model = subject?.['model']
+    if (model !== undefined && !models.has(model)) models.set(model, 'the settings')
+  }
+  for (const { model, feed } of live) {
+    if (!feed && !models.has(model)) models.set(model, 'the store')
+  }
+  const used = [...models].map(([model, from]): UsedModel => {
+    return { model, from, price: prices.get(prices.nameOf(model) ?? '') }
+  })
+  const isLive = ({ model }: UsedModel): boolean =>
+    live.some((one) => one.model === prices.nameOf(model))
+  const now = Date.now()
+  const findings = [
+    ...used.filter(({ price }) => !price).map(missingPrice),
+    ...(await judgePrices(source, now)),
+    ...used.filter(isLive).flatMap((one) => faultsOf(one, now)),
+    ...(bill === undefined ? [] : lowerThanBill(bill, prices)),
+  ]
+  return { used, findings }
+}
+
+/** Returns the table that applies now. Without live prices, that of the file. */
+async function tableOf(
+  limiter: Limiter,
+  { prices }: Readonly<Record<string, unknown>>,
+): Promise<Prices> {
+  const { LIST_PRICES } = await installed('@sluice/ai', () => import('@sluice/ai'))
+  const { currentPrices } = await import('@sluice/ai/live-prices')
+  try {
+    return await currentPrices(limiter)
+  } catch (error) {
+    if (!lacksExtension(error)) throw error
+    return typeof (prices as Partial<Prices> | undefined)?.nameOf === 'function'
+      ? (prices as Prices)
+      : LIST_PRICES
+  }
+}
+
+async function livePricesOf(limiter: Limiter): Promise<readonly LivePrice[]> {
+  const { readPrices } = await import('@sluice/ai/live-prices')
+  try {
+    return await readPrices(limiter)
+  } catch (error) {
+    if (lacksExtension(error)) return []
+    throw error
+  }
+}
+
+const DOORS = /\b(?:modelHandler|limitedFetch|limitedModel|withBudget)\b/
+
+/** Returns the models that the source names where it calls models, by name, each with a file. */
+function namedIn(source: ProjectSource, prices: Prices): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [path, text] of source.texts) {
+    const module = /model/i.test(text) ? source.module(path) : undefined
+    if (!module || !(DOORS.test(text) || callsModel(source, module))) continue
+    for (const node of nodesIn(module.program)) {
+      const isModel = node.type === 'ObjectProperty' && nameOf(node['key']) === 'model'
+      const model = textIn(isModel ? node['value'] : node)
+      if (model === undefined || found.has(model)) continue
+      if (isModel || prices.nameOf(model) !== undefined) found.set(model, path)
+    }
+  }
+  return found
+}
+
+const missingPrice = ({ model, from }: UsedModel): PriceFinding => ({
+  code: 'price_missing',
+  text: `${model} (${from}) has no price`,
+  remedy: `sluice prices set ${model} input='$2' output='$12', with its own numbers, or list it by definePrices`,
+})
+
+/** Returns the faults of a live price: those of the code are judged as by doctor. */
+function faultsOf({ model, price }: UsedModel, now: number): PriceFinding[] {
+  const { asOf = '', endsOn = '' } = price ?? {}
+  const findings: PriceFinding[] = []
+  if (now - Date.parse(asOf) > MAX_AGE_DAYS * DAY_MS) {
+    findings.push({
+      code: 'prices_old',
+      text: `the live price of ${model} is older than ${MAX_AGE_DAYS} days: it is of ${asOf}`,
+      remedy: 'compare it with its vendor, and set it again, or pull a list',
+    })
+  }
+  if (Date.parse(endsOn) - now < NOTICE_DAYS * DAY_MS) {
+    findings.push({
+      code: 'model_ends',
+      text: `the vendor shuts down ${model} on ${endsOn}`,
+      remedy: 'call another model: the vendor’s page of deprecations names one',
+    })
+  }
+  return findings
+}
