@@ -13,7 +13,7 @@ const CHUNKS = [
 export async function startModel() {
   const events = CHUNKS.map((chunk) => {
     const data = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 0, ...chunk }
-    return `data: ${JSON.stringify({ ...data, model: 'gpt-4o' })}\n\n`
+    return `data: ${JSON.stringify({ ...data, model: 'gpt-6.2-sol' })}\n\n`
   })
   const server = createServer((request, response) => {
     request.resume()

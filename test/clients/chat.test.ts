@@ -5,10 +5,11 @@ import { messages, newChatter, type Chatter } from '../e2e/support/chat.ts'
 import { startNext } from '../e2e/support/next-app.ts'
 import { withinOneDay, type App } from '../e2e/support/target.ts'
 import { SECRET } from '../e2e/support/tokens.ts'
+import { MODELS } from '../support/models.ts'
 
-/** The price of `gpt-4o`, in micro-dollars. */
+/** The price of the model, in micro-dollars. */
 const price = ({ prompt_tokens, completion_tokens }: OpenAI.CompletionUsage): number =>
-  Math.ceil(2.5 * prompt_tokens + 10 * completion_tokens)
+  Math.ceil(2 * prompt_tokens + 10 * completion_tokens)
 
 describe("the demo's /api/chat with the openai client", () => {
   let store: LocalServer | undefined
@@ -38,7 +39,7 @@ describe("the demo's /api/chat with the openai client", () => {
     withinOneDay(async () => {
       const tenant = await newTenant()
       const { completions } = clientOf(tenant.token).chat
-      const answer = await completions.create({ model: 'gpt-4o', messages })
+      const answer = await completions.create({ model: MODELS.openai, messages })
       expect(answer.choices[0]?.message.content).toMatch(/^A budget that .* last word\.$/)
       expect(answer.choices[0]?.finish_reason).toBe('stop')
       await expectSettled(tenant, answer.usage as OpenAI.CompletionUsage)
@@ -48,7 +49,7 @@ describe("the demo's /api/chat with the openai client", () => {
     withinOneDay(async () => {
       const tenant = await newTenant()
       const stream = await clientOf(tenant.token).chat.completions.create({
-        model: 'gpt-4o',
+        model: MODELS.openai,
         messages,
         stream: true,
         stream_options: { include_usage: true },
@@ -65,13 +66,13 @@ describe("the demo's /api/chat with the openai client", () => {
     withinOneDay(async () => {
       const tenant = await newTenant()
       const { completions } = clientOf(tenant.token).chat
-      const stream = completions.stream({ model: 'gpt-4o', messages })
+      const stream = completions.stream({ model: MODELS.openai, messages })
       const answer = await stream.finalChatCompletion()
       expect(answer.choices[0]?.message.content).toMatch(/last word\.$/)
       // The client hears of a usage only if it asks. The model answers everyone alike.
       expect(await stream.totalUsage()).toMatchObject({ total_tokens: 0 })
       const asking = clientOf((await newTenant()).token).chat.completions.stream({
-        model: 'gpt-4o',
+        model: MODELS.openai,
         messages,
         stream_options: { include_usage: true },
       })
@@ -82,7 +83,7 @@ describe("the demo's /api/chat with the openai client", () => {
     withinOneDay(async () => {
       const tenant = await newTenant()
       const { completions } = clientOf(tenant.token).chat
-      const answer = await completions.create({ model: 'gpt-4o', messages, max_tokens: 9 })
+      const answer = await completions.create({ model: MODELS.openai, messages, max_tokens: 9 })
       expect(answer.choices[0]?.finish_reason).toBe('length')
       expect(answer.usage?.completion_tokens).toBeLessThanOrEqual(9)
       await expectSettled(tenant, answer.usage as OpenAI.CompletionUsage)
@@ -92,7 +93,7 @@ describe("the demo's /api/chat with the openai client", () => {
     withinOneDay(async () => {
       const tenant = await newTenant()
       const { completions } = clientOf(tenant.token).chat
-      const stream = await completions.create({ model: 'gpt-4o', messages, stream: true })
+      const stream = await completions.create({ model: MODELS.openai, messages, stream: true })
       let words = 0
       for await (const { choices } of stream) {
         if (choices[0]?.delta.content) words += 1
@@ -126,7 +127,7 @@ describe("the demo's /api/chat with the openai client", () => {
     const tenant = await newTenant()
     const unknown = clientOf(tenant.token).chat.completions.create({ model: 'gpt-none', messages })
     await expect(unknown).rejects.toBeInstanceOf(BadRequestError)
-    const pending = clientOf('sk-none').chat.completions.create({ model: 'gpt-4o', messages })
+    const pending = clientOf('sk-none').chat.completions.create({ model: MODELS.openai, messages })
     await expect(pending).rejects.toBeInstanceOf(AuthenticationError)
   })
 })

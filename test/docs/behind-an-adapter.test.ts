@@ -7,6 +7,7 @@ import { estimateRequest } from '@sluice/ai'
 import { afterAll, afterEach, expect, it, vi } from 'vitest'
 import { CHAT_JSON, CHAT_USAGE } from '../ai/recordings.ts'
 import { readBlock } from '../support/docs-block.ts'
+import { MODELS } from '../support/models.ts'
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('adapters-', import.meta.url)))
@@ -45,7 +46,11 @@ async function left(tenant: string): Promise<number[]> {
   return states.map(({ remaining }) => remaining)
 }
 
-const body = { model: 'gpt-4o', max_tokens: 4_000, messages: [{ role: 'user', content: 'Why?' }] }
+const body = {
+  model: MODELS.openai,
+  max_tokens: 4_000,
+  messages: [{ role: 'user', content: 'Why?' }],
+}
 const post = (tenant: string, sent: object = body) =>
   new Request('https://app.example/api/ai/chat', {
     method: 'POST',

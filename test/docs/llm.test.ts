@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
+import { MODELS } from '../support/models.ts'
 
 const page = readFileSync(new URL('../../docs/llm.md', import.meta.url), 'utf8')
 
@@ -43,7 +44,7 @@ it('the first example of the page holds a model call to a budget', async () => {
     if (!url.startsWith('https://api.openai.com/')) return fetch(url, init)
     toModel.push(JSON.parse(init.body as string))
     const usage = { prompt_tokens: 9, completion_tokens: 3 }
-    return Promise.resolve(Response.json({ model: 'gpt-4o', choices: [], usage }))
+    return Promise.resolve(Response.json({ model: MODELS.openai, choices: [], usage }))
   })
   const known = { 'x-tenant': `llm-${Date.now()}` }
   const ask = (model: string, headers: HeadersInit) =>
@@ -55,14 +56,14 @@ it('the first example of the page holds a model call to a budget', async () => {
       }),
     )
   const answers = [
-    await ask('gpt-4o', known),
+    await ask(MODELS.openai, known),
     await ask('gpt-none', known),
-    await ask('gpt-4o', {}),
+    await ask(MODELS.openai, {}),
   ]
   vi.unstubAllGlobals()
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 401])
   expect(answers[0]?.headers.get('ratelimit')).toContain('"budget.daily"')
   const max_completion_tokens = 4_096
-  const sent = ['gpt-4o', 'gpt-none'].map((model) => ({ model, max_completion_tokens }))
+  const sent = [MODELS.openai, 'gpt-none'].map((model) => ({ model, max_completion_tokens }))
   expect(toModel).toMatchObject(sent)
 })

@@ -5,6 +5,7 @@ import { startLocal, type LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
 import { typeCheck } from '../support/type-check.ts'
+import { MODELS } from '../support/models.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 
@@ -51,7 +52,7 @@ describe("the README's code", () => {
       prompts.push(JSON.parse(init.body as string))
       // All of the five dollars.
       const usage = { input_tokens: 0, output_tokens: 500_000, total_tokens: 500_000 }
-      return Response.json({ model: 'gpt-4o', output: [], usage })
+      return Response.json({ model: MODELS.openai, output: [], usage })
     })
     const { answer } = (await import(join(folder, 'assistant.ts'))) as {
       answer: (tenant: string, input: string) => Promise<unknown>

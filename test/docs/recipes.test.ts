@@ -9,6 +9,7 @@ import { SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { limitsIn } from '../support/decisions.ts'
 import { importBlock } from '../support/docs-block.ts'
+import { MODELS } from '../support/models.ts'
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('recipes-', import.meta.url)))
@@ -198,9 +199,9 @@ interface AgentExample {
   ) => Promise<{ text: string; steps: readonly unknown[] }>
 }
 
-/** Usage of so many cents: gpt-4o costs a cent per 4,000 tokens of input, and per 1,000 of output. */
+/** Usage of so many cents: a model that costs a cent per 5,000 tokens of input, and per 1,000 of output. */
 const usageOf = (cents: number) => {
-  const total = (cents - 0.05) * 4_000
+  const total = (cents - 0.05) * 5_000
   return {
     inputTokens: { total, noCache: total, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: 50, text: 50, reasoning: 0 },
@@ -214,7 +215,7 @@ describe('the agent of the page', () => {
     const call = { type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' }
     const gpt = (cents: number) =>
       new MockLanguageModelV4({
-        modelId: 'gpt-4o',
+        modelId: MODELS.openai,
         doGenerate: async ({ toolChoice }) => {
           const isLast = toolChoice?.type === 'none'
           return {

@@ -7,6 +7,7 @@ import { startLocal } from '@sluice/local'
 import type OpenAI from 'openai'
 import { beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { freshPrefix } from '../support/stores.ts'
+import { MODELS } from '../support/models.ts'
 
 const page = readFileSync(new URL('../../docs/upstream.md', import.meta.url), 'utf8')
 
@@ -33,7 +34,7 @@ it('the page limits the calls of a client, and learns from them', async () => {
   vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
   vi.stubEnv('OPENAI_API_KEY', 'test')
   const reach = globalThis.fetch
-  const answer = { id: '1', object: 'chat.completion', model: 'gpt-4o', choices: [] }
+  const answer = { id: '1', object: 'chat.completion', model: MODELS.openai, choices: [] }
   vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) =>
     String(input instanceof Request ? input.url : input).includes('api.openai.com')
       ? Response.json({ ...answer, usage: { prompt_tokens: 5, completion_tokens: 5 } })
@@ -50,7 +51,7 @@ it('the page limits the calls of a client, and learns from them', async () => {
   const ask = () =>
     openai.chat.completions
       .create(
-        { model: 'gpt-4o', messages: [{ role: 'user', content: 'hello' }] },
+        { model: MODELS.openai, messages: [{ role: 'user', content: 'hello' }] },
         { maxRetries: 0 },
       )
       // Denied: they ask for more than the limit.

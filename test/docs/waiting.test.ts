@@ -6,6 +6,7 @@ import { startLocal } from '@sluice/local'
 import { beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { CHAT_JSON } from '../ai/recordings.ts'
 import { freshPrefix } from '../support/stores.ts'
+import { MODELS } from '../support/models.ts'
 
 const page = readFileSync(new URL('../../docs/waiting.md', import.meta.url), 'utf8')
 
@@ -49,7 +50,7 @@ const ask = (signal?: AbortSignal): Request =>
   new Request('https://app.example/api/ai/chat', {
     method: 'POST',
     headers: { 'x-tenant': 'acme' },
-    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Why?' }] }),
+    body: JSON.stringify({ model: MODELS.openai, messages: [{ role: 'user', content: 'Why?' }] }),
     ...(signal && { signal }),
   })
 

@@ -190,7 +190,7 @@ describe('the demo', () => {
     const { token, post, used } = await newChatter(demo)
     const before = await used()
     for (const field of ['response_format', 'tools']) {
-      const body = `{"model":"gpt-4o","messages":[{"role":"user"}],"${field}":${nested(90_000)}}`
+      const body = `{"model":"gpt-6.2-sol","messages":[{"role":"user"}],"${field}":${nested(90_000)}}`
       const answer = await fetch(`${demo.url}/api/chat`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}` },
@@ -210,7 +210,7 @@ describe('the demo', () => {
     const { messages: _messages, ...rest } = demo.upstream.requests.at(-1)?.body ?? {}
     expect(rest).toEqual({
       ...known,
-      model: 'gpt-4o',
+      model: 'gpt-6.2-sol',
       max_completion_tokens: 9,
       stream: true,
       stream_options: { x: 1, include_usage: true },

@@ -20,7 +20,7 @@ const PRINTED = [
   '✓ daily quota: trial-day has 50 allowed, 10 denied by daily',
   // Each call is reserved with 0.0040 dollars and costs 0.0015: the 33rd does not fit any more.
   /^The agent made \d+ calls in \d+ rounds: 32 were let through, \d+ refused for its budget/m,
-  /It spent \$0\.0473 of \$0\.0500\.$/m,
+  /It spent \$0\.0471 of \$0\.0500\.$/m,
 ]
 
 describe('npm run demo -- --drive', () => {

@@ -15,9 +15,10 @@ import {
   upstreamsAt,
   type GatewayProvider,
 } from './support/gateway.ts'
+import { MODELS as NAMED } from '../support/models.ts'
 
 const folder = fileURLToPath(new URL('../../apps/worker/', import.meta.url))
-const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user' as const, content: 'Hello' }] }
+const chat = { model: NAMED.openaiSmall, messages: [{ role: 'user' as const, content: 'Hello' }] }
 const UNSET = {
   UPSTASH_REDIS_REST_URL: '',
   UPSTASH_REDIS_REST_TOKEN: '',

@@ -10,6 +10,7 @@ import {
   type GatewayStack,
 } from './support/gateway.ts'
 import { redisText } from './support/redis-text.ts'
+import { MODELS as NAMED } from '../support/models.ts'
 
 let stack: GatewayStack
 let { keys, provider } = {} as Pick<GatewayStack, 'keys' | 'provider'>
@@ -42,7 +43,7 @@ describe('a plan', () => {
   it('denies what is over its dollars, and tells clients not to try again', async () => {
     const { key } = await keys.create('starter')
     const { openai, anthropic } = clientsOf(stack.url, key)
-    provider.respond = () => Response.json({ model: 'gpt-4o', choices: [], usage })
+    provider.respond = () => Response.json({ model: NAMED.openai, choices: [], usage })
     await openai.chat.completions.create(chat)
     await expect
       .poll(() => failureOf(openai.chat.completions.create(chat)))
@@ -55,7 +56,7 @@ describe('a plan', () => {
   it('holds the run of an agent to a budget of its own, within that of the tenant', async () => {
     const { key } = await keys.create('starter')
     const spent = { prompt_tokens: 10, completion_tokens: 30_000, total_tokens: 30_010 }
-    provider.respond = () => Response.json({ model: 'gpt-4o', choices: [], usage: spent })
+    provider.respond = () => Response.json({ model: NAMED.openai, choices: [], usage: spent })
     const call = async (run: string) => {
       const headers = { 'x-api-key': key, 'x-agent-run': run }
       const answer = await post(`${stack.url}/v1/chat/completions`, chat, headers)
@@ -101,7 +102,7 @@ describe('a plan', () => {
     const first = await keys.create('starter')
     const second = await keys.create('starter', first.tenant)
     const other = await keys.create('starter')
-    provider.respond = () => Response.json({ model: 'gpt-4o', choices: [], usage })
+    provider.respond = () => Response.json({ model: NAMED.openai, choices: [], usage })
     await clientsOf(stack.url, first.key).openai.chat.completions.create(chat)
     const call = ({ key }: typeof first) =>
       failureOf(clientsOf(stack.url, key).openai.chat.completions.create(chat))
@@ -114,11 +115,11 @@ describe('a plan', () => {
     const before = provider.requests.length
     for (const [path, body] of [
       ['/v1/chat/completions', { ...chat, service_tier: 'priority' }],
-      ['/v1/responses', { model: 'gpt-4o', input: 'Why?', background: true }],
+      ['/v1/responses', { model: NAMED.openai, input: 'Why?', background: true }],
       ['/v1/messages', { ...message, speed: 'fast' }],
       ['/v1/chat/completions', { ...chat, model: 'gpt-none' }],
       ['/v1/chat/completions', message],
-      ['/v1/messages', { ...message, model: 'gpt-4o' }],
+      ['/v1/messages', { ...message, model: NAMED.openai }],
     ] as const) {
       const answer = await post(stack.url + path, body, { 'x-api-key': key })
       expect(answer.status, `${path} with ${JSON.stringify(body)}`).toBe(400)

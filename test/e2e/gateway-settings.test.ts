@@ -13,9 +13,10 @@ import {
   type GatewayProvider,
 } from './support/gateway.ts'
 import type { App } from './support/target.ts'
+import { MODELS as NAMED } from '../support/models.ts'
 
-const chat = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Why?' }] }
-const response = { model: 'gpt-4o', input: 'Why?' }
+const chat = { model: NAMED.openai, messages: [{ role: 'user' as const, content: 'Why?' }] }
+const response = { model: NAMED.openai, input: 'Why?' }
 const message = { ...chat, model: 'claude-haiku-4-5', max_tokens: 200 }
 const stream = true as const
 const PATHS = ['/v1/chat/completions', '/v1/responses', '/v1/embeddings', '/v1/messages']
@@ -184,7 +185,7 @@ describe('a setting that is missing or wrong', () => {
   })
 
   it.each([
-    ['MODELS', 'gpt-4o, gpt-none'],
+    ['MODELS', 'gpt-6.2-sol, gpt-none'],
     ['STORE_TIMEOUT_MS', 'soon'],
     ['UPSTASH_REDIS_REST_URL', 'redis.example'],
     ['OPENAI_BASE_URL', 'api.openai.com/v1'],

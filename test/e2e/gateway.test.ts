@@ -13,6 +13,7 @@ import {
   type GatewayProvider,
   type GatewayStack,
 } from './support/gateway.ts'
+import { MODELS as NAMED } from '../support/models.ts'
 
 const stream = true as const
 
@@ -23,9 +24,10 @@ const CALLS: Readonly<Record<string, (clients: Clients) => Promise<unknown>>> = 
     collect(await openai.chat.completions.create({ ...chat, stream })),
   'openai, chat, streamed by its helper': ({ openai }) =>
     openai.chat.completions.stream(chat).finalChatCompletion(),
-  'openai, responses': ({ openai }) => openai.responses.create({ model: 'gpt-4o', input: 'Why?' }),
+  'openai, responses': ({ openai }) =>
+    openai.responses.create({ model: NAMED.openai, input: 'Why?' }),
   'openai, responses, streamed': async ({ openai }) =>
-    collect(await openai.responses.create({ model: 'gpt-4o', input: 'Why?', stream })),
+    collect(await openai.responses.create({ model: NAMED.openai, input: 'Why?', stream })),
   'openai, embeddings': ({ openai }) =>
     openai.embeddings.create({
       model: 'text-embedding-3-small',
@@ -71,7 +73,7 @@ describe('the official clients, with a key and a baseURL', () => {
   it('list the models that they may call', async () => {
     const openai = (await collect(clients.openai.models.list())).map(({ id }) => id)
     const anthropic = (await collect(clients.anthropic.models.list())).map(({ id }) => id)
-    expect(openai).toContain('gpt-4o')
+    expect(openai).toContain(NAMED.openai)
     expect(openai).toContain('text-embedding-3-small')
     expect(anthropic).toContain('claude-haiku-4-5')
     expect(openai.filter((id) => anthropic.includes(id))).toEqual([])
@@ -81,7 +83,7 @@ describe('the official clients, with a key and a baseURL', () => {
     }
   })
 
-  it.each(['gpt-4o-2024-08-06', 'gpt-4.1-mini-2025-04-14'])(
+  it.each(['gpt-5.6-sol-2026-07-09', 'gpt-5.4-mini-2026-03-17'])(
     'call and retrieve the dated snapshot %s',
     async (model) => {
       await clients.openai.chat.completions.create({ ...chat, model })
@@ -99,13 +101,21 @@ describe('the official clients, with a key and a baseURL', () => {
 
   it('are refused a model that is not offered, and a variant that is no snapshot', async () => {
     const before = provider.requests.length
-    for (const model of ['gpt-4o-audio-preview', 'gpt-4o-2024', 'openai/gpt-4o', '%', 'a/b']) {
+    for (const model of [
+      'gpt-6.2-sol-audio',
+      'gpt-6.2-sol-2026',
+      'openai/gpt-6.2-sol',
+      '%',
+      'a/b',
+    ]) {
       await expect(
         clients.openai.chat.completions.create({ ...chat, model }),
       ).rejects.toMatchObject({ status: 400, code: 'unknown_model' })
       await expect(clients.openai.models.retrieve(model)).rejects.toMatchObject({ status: 404 })
     }
-    await expect(clients.anthropic.models.retrieve('gpt-4o')).rejects.toMatchObject({ status: 404 })
+    await expect(clients.anthropic.models.retrieve(NAMED.openai)).rejects.toMatchObject({
+      status: 404,
+    })
     expect(provider.requests.length).toBe(before)
   })
 
@@ -246,7 +256,7 @@ describe('the provider', () => {
       )
     for (const call of [
       () => openai.chat.completions.create(chat),
-      () => openai.responses.create({ model: 'gpt-4o', input: 'Why?' }),
+      () => openai.responses.create({ model: NAMED.openai, input: 'Why?' }),
     ]) {
       const error = await failureOf(call())
       expect(error).toMatchObject({ status: 529, requestID: 'req_o', code: 'overloaded' })

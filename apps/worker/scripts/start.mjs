@@ -63,7 +63,7 @@ function asVariables({ url, token }) {
 }
 
 function report(url, demoKey, redis) {
-  const body = '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"Hello"}]}'
+  const body = '{"model":"gpt-6-luna","messages":[{"role":"user","content":"Hello"}]}'
   const curl = `curl ${url}/v1/chat/completions -H 'authorization: Bearer ${demoKey ?? 'sk_…'}' -d '${body}'`
   console.log(`
   baseURL  ${url}/v1 for OpenAI's clients, ${url} for Anthropic's

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 
 const SETTLE_TIMEOUT_MS = 10_000
 const CHAT = {
-  model: 'gpt-4o',
+  model: 'gpt-6.2-sol',
   stream: true,
   stream_options: { include_usage: true },
   messages: [{ role: 'user', content: 'What is a budget?' }],

@@ -11,9 +11,9 @@ const REFUSALS = {
   concurrency_exceeded: 'calls in flight',
 }
 
-/** Returns the price of a call in micro-dollars: 2.50 and 10 dollars for a million tokens. */
+/** Returns the price of a call in micro-dollars: 2 and 10 dollars for a million tokens. */
 const priceOf = ({ usage }) =>
-  Math.ceil((usage?.prompt_tokens ?? 0) * 2.5 + (usage?.completion_tokens ?? 0) * 10)
+  Math.ceil((usage?.prompt_tokens ?? 0) * 2 + (usage?.completion_tokens ?? 0) * 10)
 const dollars = (micro) => `$${(micro / 1_000_000).toFixed(4)}`
 
 /**

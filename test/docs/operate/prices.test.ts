@@ -8,6 +8,7 @@ import { removeProjects } from '../../cli/project.ts'
 import { importBlock } from '../../support/docs-block.ts'
 import { sharedRedisOverHttp } from '../../support/running-redis.ts'
 import { readPage, runsPage } from './run-page.ts'
+import { MODELS } from '../../support/models.ts'
 
 const redis = sharedRedisOverHttp()
 const folder = mkdtempSync(fileURLToPath(new URL('prices-', import.meta.url)))
@@ -52,8 +53,8 @@ describe('the prices of the page', () => {
       'prices.ts',
     )
     const usage = { input: 1_000_000, output: 100_000 }
-    expect(priceOf(usage, 'gpt-4o', prices)).toBe(3_750_000 + 1_500_000)
-    const other = 'gpt-4o-mini'
+    expect(priceOf(usage, MODELS.openai, prices)).toBe(3_750_000 + 1_500_000)
+    const other = MODELS.openaiSmall
     expect(priceOf(usage, other, prices)).toBe(priceOf(usage, other, LIST_PRICES))
   })
 })

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { vi } from 'vitest'
 import type { Target } from './target.ts'
 import { signed } from './tokens.ts'
+import { MODELS } from '../../support/models.ts'
 
 export const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }]
 
@@ -29,7 +30,7 @@ export async function newChatter(target: { readonly url: string }, plan = 'start
       fetch(`${target.url}/api/chat`, {
         method: 'POST',
         headers,
-        body: JSON.stringify({ model: 'gpt-4o', messages, ...body }),
+        body: JSON.stringify({ model: MODELS.openai, messages, ...body }),
         ...(signal && { signal }),
       }),
     async used() {

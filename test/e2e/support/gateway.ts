@@ -7,6 +7,7 @@ import * as recorded from '../../ai/recordings.ts'
 import { serve } from '../../ai/provider.ts'
 import { STORE_TIMEOUT_MS, startStore, type Store } from './target.ts'
 import { bundleWorker, runWorker, type WorkerBundle } from './workerd.ts'
+import { MODELS as NAMED } from '../../support/models.ts'
 
 const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
 
@@ -140,7 +141,7 @@ export const failureOf = (call: Promise<unknown>): Promise<object> =>
   )
 
 /** A chat with OpenAI, and a message to Anthropic. */
-export const chat = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Why?' }] }
+export const chat = { model: NAMED.openai, messages: [{ role: 'user' as const, content: 'Why?' }] }
 export const message = { ...chat, model: 'claude-haiku-4-5', max_tokens: 9 }
 
 /** Posts JSON to a gateway. */

@@ -42,7 +42,11 @@ export const pathOf = (route: string): string =>
 
 const bodyFor = (route: string): object =>
   route === 'chat'
-    ? { model: 'gpt-4o', messages: [{ role: 'user', content: 'What is a budget?' }], stream: true }
+    ? {
+        model: 'gpt-6.2-sol',
+        messages: [{ role: 'user', content: 'What is a budget?' }],
+        stream: true,
+      }
     : { input: 'A cache makes reads fast by keeping what was read before.' }
 
 /** Sends one request to an AI route and reads the whole answer. Never rejects. */

@@ -29,8 +29,8 @@ const gpuOf = (name: string, route: string) =>
 /** The policies that all tenants share, for the demo's resets. */
 export const GPU_POLICIES = ['gpu', 'gpu.share', 'gpu-unshared']
 
-/** Micro-dollars that a call of these routes costs: 200 tokens in and 150 out, by the prices of gpt-4o-mini. */
-const CALL_USD = 120
+/** Micro-dollars that a call of these routes costs: 200 tokens in and 150 out, by the prices of gpt-6-luna. */
+const CALL_USD = 95
 
 /** The dashboard of this process, which edge middleware reaches over HTTP only. */
 const dashboardTarget = () => {

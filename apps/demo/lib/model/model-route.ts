@@ -24,7 +24,7 @@ export function modelRoute({ instructions, sample, stream }: Task) {
       const error = input === 413 ? 'body_too_large' : 'invalid_input'
       return Response.json({ error, message }, { status: input })
     }
-    const model = process.env['OPENAI_MODEL'] ?? 'gpt-4o-mini'
+    const model = process.env['OPENAI_MODEL'] ?? 'gpt-6-luna'
     const messages = [
       { role: 'system', content: instructions },
       { role: 'user', content: input },

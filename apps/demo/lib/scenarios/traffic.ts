@@ -49,7 +49,7 @@ export function createTraffic(origin: string, signal: AbortSignal) {
       post(`/api/ai/${route}`, tenant, { input: 'A cache keeps what was read before.' }, call),
     chat: (tenant, call) => {
       const messages = [{ role: 'user', content: 'What is a budget?' }]
-      return post('/api/chat', tenant, { model: 'gpt-4o', messages, stream: true }, call)
+      return post('/api/chat', tenant, { model: 'gpt-6.2-sol', messages, stream: true }, call)
     },
     pause: (ms) => delay(ms, undefined, { signal }),
     async each(count, workers, work) {

@@ -19,7 +19,10 @@ export async function POST(request: Request): Promise<Response> {
   if (tenant === undefined) return new Response(null, { status: 401 })
   const { messages } = (await request.json()) as { messages: UIMessage[] }
   const result = streamText({
-    model: limitedModel(openai('gpt-4o'), limiter, { subject: { tenant }, prices: LIST_PRICES }),
+    model: limitedModel(openai('gpt-6.2-sol'), limiter, {
+      subject: { tenant },
+      prices: LIST_PRICES,
+    }),
     messages: await convertToModelMessages(messages),
     maxRetries: 0,
   })
