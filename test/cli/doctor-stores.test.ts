@@ -201,7 +201,21 @@ describe.each(WAYS)('over $name, sluice doctor', (way) => {
   })
 })
 
-it('finds a node of a cluster that is dead', async () => {
+/** A cluster client of node-redis, which waits for its connections or does not. */
+const nodeRedisCluster = (connect: string): string => `
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { redis } from '@sluice/core/redis'
+import { createCluster } from 'redis'
+const client = createCluster({ rootNodes: [{ url: \`redis://127.0.0.1:\${process.env.PORT}\` }] })
+client.on('error', () => {})
+${connect}
+export const limiter = createLimiter({
+  store: redis({ client, timeoutMs: 2_000 }),
+  policies: [slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })],
+})
+`
+
+it('finds a node of a cluster that is dead, and says so if its client waits for it', async () => {
   const way = WAYS.find(({ name }) => name.startsWith('a cluster'))
   const own = await startRedisCluster({ masters: 3 })
   try {
@@ -219,6 +233,14 @@ it('finds a node of a cluster that is dead', async () => {
       codes: ['store_unreachable'],
       exitCode: 1,
     })
+    // Each in a process of its own, which ends the client.
+    app.write('limits.ts', nodeRedisCluster('await client.connect()'))
+    const waiting = await app.terminal(['show', '--tenant', 'acme'])
+    expect(waiting).toMatchObject({ out: '', exitCode: 1 })
+    expect(waiting.err).toContain('connect without waiting, as in client.connect().catch(() => {})')
+    app.write('limits.ts', nodeRedisCluster('client.connect().catch(() => {})'))
+    const found = await app.terminal(['doctor'])
+    expect(found).toMatchObject({ out: expect.stringMatching(/^store_unreachable/), exitCode: 1 })
   } finally {
     await own.stop()
   }

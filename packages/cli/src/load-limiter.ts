@@ -118,6 +118,12 @@ async function allOf(
 /** Remedies, by a part of the error. */
 const HINTS: readonly (readonly [part: RegExp, hint: () => string])[] = [
   [
+    // A cluster client of node-redis waits for a node that is down without an end.
+    /has not loaded within/,
+    () =>
+      '. It waits for something, such as a node of a cluster that is down: connect without waiting, as in client.connect().catch(() => {}), and run sluice doctor',
+  ],
+  [
     /durableObjects\.namespace/,
     () =>
       '. Here, the objects are reached by the operatorHandler of your Worker: set SLUICE_OBJECTS_URL and SLUICE_OBJECTS_TOKEN, and SLUICE_OBJECTS_BINDING if it is not LIMITS',
