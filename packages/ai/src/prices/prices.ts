@@ -31,7 +31,7 @@ export interface ModelPrice extends Rates {
   readonly asOf?: string
   /** The source of the price, a URL. */
   readonly source?: string
-  /** The day on which the vendor shuts the model down, such as `2027-01-14`. `sluice doctor` warns of it. */
+  /** The day on which the vendor shuts the model down, such as `2027-01-14`. `sluice doctor` and the problem `model_ends` warn of it. */
   readonly endsOn?: string
 }
 
@@ -61,9 +61,9 @@ export interface Prices {
   /** The price of a model that is not listed; `deny` throws. */
   readonly unknownModel: ModelPrice | 'deny'
   /** Returns the price that is listed under this very name. */
-  get(name: string): ModelPrice | undefined
+  readonly get: (name: string) => ModelPrice | undefined
   /** Returns the names that a model may be listed under, the most exact first. */
-  spellings(model: string): readonly string[]
+  readonly spellings: (model: string) => readonly string[]
   /** Returns the name that a model is listed under: one for all its spellings. */
   nameOf(model: string | undefined): string | undefined
   /** Does what `findPrice` does, with this table. Limits that count no dollars load no code of prices so. */
