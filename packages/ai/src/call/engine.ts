@@ -14,6 +14,7 @@ import {
   type ReserveOptions,
   type Settled,
 } from '@sluice/core/reservations'
+import { reportModelEnd } from '@sluice/core/internal/limiter'
 import type { UsageFormat } from '../formats/format.ts'
 import type { LearnedOutput } from '../policies/learned-output.ts'
 import { logError } from '../log-error.ts'
@@ -98,6 +99,7 @@ export async function admit<Call extends PreparedCall>(
   const { limiter, subject, options, waitUntil } = tenant
   const units = unitNamesOf(limiter)
   const counted = SETTLED_UNITS.filter((unit) => units.has(unit))
+  reportModelEnd(limiter, call.countedAs, options.prices)
   const only = (amounts: Units): Units =>
     Object.fromEntries(counted.map((unit) => [unit, amounts[unit] ?? 0]))
   const { cost, inputCost, outputRates, floor, output } = call

@@ -147,6 +147,7 @@ export interface Problem {
     | 'policy_skipped'
     | 'reservation_lost'
     | 'usage_incomplete'
+    | 'model_ends'
     | 'store_recovered'
     | StoreErrorCode
   /** A sentence for the log. Contains no id of a tenant or user. */

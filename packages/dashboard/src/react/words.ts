@@ -80,6 +80,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   configuration_almost_full:
     'Soon no more tenants can have settings of their own: add partitionRecords()',
   extension_failed: 'An addition to a limiter failed: it went on without it',
+  model_ends: 'A model that is called will be shut down by its vendor',
   policy_skipped: 'A limit applies to nobody: requests lack what it counts by',
   reservation_lost: 'A call could not be settled: its estimate counts',
   store_recovered: 'The store answers again',
