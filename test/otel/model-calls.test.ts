@@ -220,3 +220,53 @@ describe('timedFetch', () => {
     expect(() => timedFetch(options as never)).toThrow(option)
   })
 })
+
+describe('embeddings have the names of the conventions for embeddings', () => {
+  const answer = async () => Response.json({ data: [], usage: { prompt_tokens: 7 } })
+
+  it.each([
+    ['by the path', {}, 'https://api.example.com/v1/embeddings', 'embeddings'],
+    ['by the path, with a query', {}, 'https://api.example.com/v1/embeddings?a=b', 'embeddings'],
+    ['by a request', {}, new Request('https://api.example.com/v1/embeddings'), 'embeddings'],
+    ['by a URL', {}, new URL('https://api.example.com/v1/embeddings'), 'embeddings'],
+    [
+      'by the option',
+      { operation: 'embeddings' },
+      'https://api.example.com/v2/embed',
+      'embeddings',
+    ],
+    ['unless they are other calls', {}, 'https://api.example.com/v1/responses', 'inference'],
+    [
+      'unless the option says so',
+      { operation: 'chat' },
+      'https://a.example/embeddings',
+      'inference',
+    ],
+  ])('%s', async (_, options, address, kind) => {
+    const sdk = startSdk()
+    const { meterProvider } = sdk
+    const send = timedFetch({ provider: 'openai', meterProvider, fetch: answer, ...options })
+    await (await send(address)).text()
+    const other = kind === 'embeddings' ? 'inference' : 'embeddings'
+    const [point] = await sdk.points(`gen_ai.client.${kind}.duration`)
+    expect(point?.attributes['gen_ai.operation.name']).toBe(
+      kind === 'embeddings' ? 'embeddings' : 'chat',
+    )
+    expect(await sdk.points(`gen_ai.client.${other}.duration`)).toEqual([])
+    await sdk.stop()
+  })
+
+  it.each(['provider', 'counted'] as const)('tokens that are %s', async (source) => {
+    const sdk = startSdk()
+    const { meterProvider } = sdk
+    const report = modelTelemetry({ provider: 'openai', operation: 'embeddings', meterProvider })
+    const usage = { model: 'e', input: 7, output: 0, cachedInput: 0, cacheWrite: 0, source }
+    report(usage, { tenant: 'acme', model: 'e' })
+    expect(await tokensOf(sdk, 'input_tokens')).toEqual([])
+    const points = await sdk.points('gen_ai.client.embeddings.operation.input_tokens')
+    expect(points.map(({ value }) => (value as { sum: number }).sum)).toEqual(
+      source === 'provider' ? [7] : [],
+    )
+    await sdk.stop()
+  })
+})

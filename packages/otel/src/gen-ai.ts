@@ -7,6 +7,7 @@ import { currentMeter } from './sdk.ts'
 /**
  * Names of OpenTelemetry's conventions for generative AI, in development, as of 2026-11-28:
  * https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/client-inference.md
+ * https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/client-embeddings.md
  * They still change; no other file has them.
  */
 export const GEN_AI = {
@@ -23,6 +24,8 @@ export const GEN_AI = {
   inputTokensPerCall: 'gen_ai.client.inference.operation.input_tokens',
   outputTokensPerCall: 'gen_ai.client.inference.operation.output_tokens',
   duration: 'gen_ai.client.inference.duration',
+  embeddingsInputTokensPerCall: 'gen_ai.client.embeddings.operation.input_tokens',
+  embeddingsDuration: 'gen_ai.client.embeddings.duration',
   timeToFirstChunk: 'gen_ai.client.inference.time_to_first_chunk',
   serverAddress: 'server.address',
   serverPort: 'server.port',
@@ -31,6 +34,9 @@ export const GEN_AI = {
 
 /** The attribute that spans of decisions have, too, by itself: they need no other name. */
 export const REQUEST_MODEL = 'gen_ai.request.model'
+
+/** The operation whose metrics have names of their own. */
+export const EMBEDDINGS = 'embeddings'
 
 /** The bounds that the conventions give for tokens: powers of 4. */
 const TOKEN_BOUNDS = Array.from({ length: 14 }, (_, index) => 4 ** index)
@@ -119,6 +125,11 @@ export function modelTelemetry(
       ...base,
       [GEN_AI.requestModel]: boundedModel(subject.model),
       [GEN_AI.responseModel]: boundedModel(usage.model),
+    }
+    if (options.operation === EMBEDDINGS) {
+      // There are no others, and an estimate is not reported at all.
+      if (isReported) distribute(GEN_AI.embeddingsInputTokensPerCall, input, models)
+      return
     }
     const attributes = { ...models, [GEN_AI.modality]: 'unknown' }
     count(GEN_AI.inputTokens, input, attributes)

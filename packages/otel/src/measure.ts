@@ -124,7 +124,8 @@ export function measure(
         if (!fits && !enforced) recorder.add('shadowDenials', { ...labels, policy: name }, 1)
         // In thousandths, because sums are of whole numbers.
         const limit = { plan: labels.plan, policy: name }
-        if (!degraded) recorder.observe('limitUsed', limit, shareUsed(state) * 1_000)
+        if (!degraded && state.limit > 0)
+          recorder.observe('limitUsed', limit, shareUsed(state) * 1_000)
       }
       if (decision.allowed && !reservation) recordUse('charged', labels, costBy(decision), subject)
       if (recorder.set && !decision.degraded) recordBudgets(decision, subject)

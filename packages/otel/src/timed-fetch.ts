@@ -2,7 +2,7 @@ import type { Attributes, Histogram } from '@opentelemetry/api'
 import { copyResponse, watchStream } from '@sluice/core/internal/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
-import { GEN_AI, MAX_MODELS, MODEL_OPTIONS, operationAttributes } from './gen-ai.ts'
+import { EMBEDDINGS, GEN_AI, MAX_MODELS, MODEL_OPTIONS, operationAttributes } from './gen-ai.ts'
 import type { ModelTelemetryOptions } from './gen-ai.ts'
 import { currentMeter } from './sdk.ts'
 
@@ -17,6 +17,10 @@ type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<
 
 /** Options of `timedFetch`. */
 export interface TimedFetchOptions extends ModelTelemetryOptions {
+  /**
+   * The operation, by the name of the conventions. @default 'embeddings' for a path that ends in `/embeddings`, otherwise 'chat'
+   */
+  readonly operation?: string
   /** Sends the calls. @default fetch */
   readonly fetch?: FetchLike
 }
@@ -24,7 +28,7 @@ export interface TimedFetchOptions extends ModelTelemetryOptions {
 /**
  * Creates a `fetch` for model calls that reports how long they take, by the GenAI conventions, in seconds:
  * `gen_ai.client.inference.duration` of each, until its answer has been read, and
- * `gen_ai.client.inference.time_to_first_chunk` of those that are streamed. A call that fails has `error.type`: its
+ * `gen_ai.client.inference.time_to_first_chunk` of those that are streamed; of embeddings `gen_ai.client.embeddings.duration`. A call that fails has `error.type`: its
  * status, the code of its error, or `broken` or `cancelled` if its answer ends early. Put it below the limits, so that denied calls are not counted.
  *
  * @throws ConfigError When an option is missing or malformed.
@@ -36,6 +40,7 @@ export function timedFetch(options: TimedFetchOptions): FetchLike {
   const { fetch: send = (input, init) => fetch(input, init), meterProvider } = options
   assertFunction('timedFetch.fetch', send)
   const base = operationAttributes('timedFetch', options)
+  const ofEmbeddings = operationAttributes('timedFetch', { ...options, operation: EMBEDDINGS })
   const boundedModel = boundedValues(MAX_MODELS)
   const histograms = new Map<string, Histogram>()
   const meterOf = currentMeter(meterProvider, () => histograms.clear())
@@ -52,13 +57,15 @@ export function timedFetch(options: TimedFetchOptions): FetchLike {
   return async (input, init) => {
     if (!meterOf()) return send(input, init)
     const sentAt = performance.now()
+    const isEmbeddings = (options.operation ?? operationAt(input)) === EMBEDDINGS
+    const duration = isEmbeddings ? GEN_AI.embeddingsDuration : GEN_AI.duration
     const attributes: Attributes = {
-      ...base,
+      ...(isEmbeddings ? ofEmbeddings : base),
       ...addressAttributes(input),
       [GEN_AI.requestModel]: boundedModel(modelIn(init?.body)),
     }
     const end = (error?: string): void =>
-      record(GEN_AI.duration, sentAt, error ? { ...attributes, [GEN_AI.error]: error } : attributes)
+      record(duration, sentAt, error ? { ...attributes, [GEN_AI.error]: error } : attributes)
     let response: Response
     try {
       response = await send(input, init)
@@ -71,7 +78,8 @@ export function timedFetch(options: TimedFetchOptions): FetchLike {
       end(failure)
       return response
     }
-    let isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+    let isStream =
+      !isEmbeddings && response.headers.get('content-type')?.startsWith('text/event-stream')
     const body = watchStream(response.body, {
       see() {
         if (isStream) record(GEN_AI.timeToFirstChunk, sentAt, attributes)
@@ -87,6 +95,12 @@ export function timedFetch(options: TimedFetchOptions): FetchLike {
     copy.headers.delete('content-length')
     return copy
   }
+}
+
+/** Returns the operation that an address names, if it does. */
+function operationAt(input: string | URL | Request): string | undefined {
+  const address = typeof input === 'object' && 'url' in input ? input.url : String(input)
+  return /\/embeddings\/?(\?|$)/.test(address) ? EMBEDDINGS : undefined
 }
 
 /** Returns the provider's address. A relative one has none, and must not break the call. */

@@ -57,9 +57,9 @@ function Limit({ policy, tenant, now }: LimitProps): ReactNode {
         aria-valuemax={limit}
         aria-valuenow={used}
         aria-valuetext={text}
-        className={left === 0 ? 'sluice-meter sluice-full' : 'sluice-meter'}
+        className={left === 0 && limit > 0 ? 'sluice-meter sluice-full' : 'sluice-meter'}
       >
-        <div style={{ width: `${limit === 0 ? 100 : (100 * used) / limit}%` }} />
+        <div style={{ width: `${limit === 0 ? 0 : (100 * used) / limit}%` }} />
       </div>
       <p className="sluice-hint">
         {text}
