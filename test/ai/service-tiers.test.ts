@@ -8,7 +8,9 @@ import {
   modelHandler,
   priceOf,
   type ModelPrice,
+  type Prices,
 } from '@sluice/ai'
+import { livePrices } from '@sluice/ai/live-prices'
 import { LIST_TIERS, withTiers } from '@sluice/ai/tiers'
 import { generateText, streamText } from 'ai'
 import * as ai5 from 'ai5'
@@ -215,6 +217,22 @@ describe('a table of prices with tiers', () => {
     const priority = { ...usage, tier: 'priority' }
     expect(priceOf(priority, 'openai/gpt-4o-2024-08-06', own)).toBe(9_000)
     expect(priceOf({ ...priority, input: 10 }, 'gpt-4o', own)).toBe(1)
+  })
+
+  it.each([
+    [
+      'definePrices',
+      (base: Prices) => definePrices({ own: { input: 3_000_000, output: 0 } }, { base }),
+    ],
+    ['livePrices', (base: Prices) => livePrices({ base })],
+  ])('keeps its tiers below %s', (_, madeOf) => {
+    const made = madeOf(PRICES)
+    expect(priceOf({ ...usage, tier: 'priority' }, 'gpt-4o', made)).toBe(2_000_000)
+    expect(priceOf({ ...usage, tier: 'turbo' }, 'gpt-4o', made)).toBe(6_000_000)
+    expect([made.hasTier('priority', 'gpt-4o'), made.hasTier('turbo', 'gpt-4o')]).toEqual([
+      true,
+      false,
+    ])
   })
 
   it('may be extended by another, and copied with another price of unknown models', () => {

@@ -131,9 +131,10 @@ export function definePrices(
     table.set(name, frozen(price))
   }
   return {
-    spellings: spellingsOf,
-    ...base,
     ...METHODS,
+    spellings: spellingsOf,
+    // Its spellings, tiers and live part stay in force.
+    ...base,
     unknownModel: frozen(unknownModel),
     get: (name) => table.get(name) ?? base?.get(name),
     models: () => new Map([...(base?.models() ?? []), ...table]),
