@@ -158,7 +158,10 @@ describe('sluice prices pull', () => {
 describe('sluice prices', () => {
   it('lists the models in use, each with its price, its day and its page', async () => {
     await sluice('set set-model input=$2 output=$12 --yes')
-    const { out } = await sluice('')
+    const log = 'time,tenant,model,input,output\n2026-11-26T10:00:00Z,acme,logged-model,1,1\n'
+    writeFileSync(join(app.folder, 'calls.csv'), log)
+    const { out } = await sluice('list --log calls.csv')
+    expect(out).toMatch(/logged-model +none +calls\.csv/)
     expect(out).toMatch(/^model +dollars per million tokens +named in +page\n/)
     expect(out).toMatch(/new-model +none +src\/chat\.ts/)
     expect(out).toMatch(/fine-model +input \$2\.50, output \$10\.00/)

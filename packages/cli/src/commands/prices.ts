@@ -25,11 +25,12 @@ export const prices: Command = {
        sluice prices log [--top N] [options]
        sluice prices undo [--yes] [options]
 
-Shows the prices of the models that your code and your settings name, finds those that are missing, old or soon without
+Shows the prices of the models that your code, your settings and a log name, finds those that are missing, old or soon without
 a model, and changes prices in the store, where livePrices of @sluice/ai/live-prices reads them: set one in dollars per
 million tokens (null removes it), or pull the JSON of genai-prices, LiteLLM or models.dev. Without --yes, it shows what
 would change.
 
+  --log FILE            a log of calls, as sluice replay reads it, whose models are listed and checked, too
   --bill FILE           a bill as CSV, to check prices by: model, input, output (tokens) and cost (dollars)
   --top N               the most changes of the log (default: 20)
 ${VERSION_USAGE}
@@ -41,6 +42,7 @@ ${LIMITER_USAGE}`,
     ...AUTHOR_OPTIONS,
     ...VERSION_OPTION,
     bill: { type: 'string' },
+    log: { type: 'string' },
     top: { type: 'string' },
     yes: { type: 'boolean' },
   },
@@ -57,7 +59,7 @@ ${LIMITER_USAGE}`,
       throw new CommandError(`sluice prices ${name} takes ${action.says}`)
     }
     const loaded = await limiterFor(values, folder)
-    return action.run({ ...loaded, values, texts, folder })
+    return action.run({ ...loaded, values, texts, folder, log: textOf(values, 'log') })
   },
 }
 
@@ -65,6 +67,7 @@ interface Call extends LoadedLimiter {
   readonly values: Values
   readonly texts: readonly string[]
   readonly folder: string
+  readonly log: string | undefined
 }
 
 interface Action {

@@ -1,4 +1,5 @@
 /* The prices of the models that a project uses, and what is wrong with them. */
+import { resolve } from 'node:path'
 import type { ModelPrice, Prices } from '@sluice/ai'
 import type { LivePrice } from '@sluice/ai/live-prices'
 import type { Limiter } from '@sluice/core'
@@ -25,6 +26,8 @@ interface PriceSource {
   readonly limiter: Limiter
   readonly exported: Readonly<Record<string, unknown>>
   readonly folder: string
+  /** A log of calls, whose models count as used, too. */
+  readonly log?: string | undefined
 }
 
 /**
@@ -34,7 +37,7 @@ interface PriceSource {
  * @throws CommandError When `@sluice/ai` is not installed, or the bill is malformed.
  */
 export async function pricesInUse(
-  { limiter, exported, folder }: PriceSource,
+  { limiter, exported, folder, log }: PriceSource,
   bill?: string,
 ): Promise<{ used: readonly UsedModel[]; findings: readonly PriceFinding[] }> {
   const source = readProject(folder)
@@ -47,6 +50,11 @@ export async function pricesInUse(
   }
   for (const { model, feed } of live) {
     if (!feed && !models.has(model)) models.set(model, 'the store')
+  }
+  if (log !== undefined) {
+    for (const model of await namedInLog(resolve(folder, log))) {
+      if (!models.has(model)) models.set(model, log)
+    }
   }
   const used = [...models].map(([model, from]): UsedModel => {
     return { model, from, price: prices.get(prices.nameOf(model) ?? '') }
@@ -106,6 +114,17 @@ function namedIn(source: ProjectSource, prices: Prices): Map<string, string> {
     }
   }
   return found
+}
+
+/** Returns the models of the calls in a log. @throws ConfigError When it cannot be read. */
+async function namedInLog(path: string): Promise<Set<string>> {
+  const { openLog } = await installed('@sluice/replay', () => import('@sluice/replay'))
+  const log = await openLog(path)
+  const models = new Set<string>()
+  for await (const { subject } of log.sums?.() ?? log.calls()) {
+    if (subject.model !== undefined) models.add(subject.model)
+  }
+  return models
 }
 
 const missingPrice = ({ model, from }: UsedModel): PriceFinding => ({
