@@ -21,7 +21,7 @@ const USAGE = { prompt_tokens: 100, completion_tokens: 1_000, total_tokens: 1_10
 export const costAt = (output: number): number => 1_000 * output + (100 * output) / 10
 
 /** An isolate of an app: a limiter, its prices, and calls to a provider that stands in. */
-export interface Isolate {
+interface Isolate {
   readonly limiter: Limiter
   readonly prices: LivePrices
   /** Sends a call, and returns its status and text. */
