@@ -186,10 +186,16 @@ const ADDED: Readonly<Record<string, number>> = {
 /** Returns true if the client runs a tool. */
 const isOwn = (tool: unknown): boolean =>
   isObject(tool) &&
-  /^(undefined|function|custom|(bash|text_editor|computer|memory)_\d+)$/.test(String(tool['type']))
+  /^(undefined|function|custom|local_shell|apply_patch|computer|(bash|text_editor|computer|memory)_\d+)$/.test(
+    String(tool['type']),
+  )
 
 function dollarsBeside({ body }: Call): number {
-  const added = Object.entries(ADDED).filter(([name]) => body[name] && !isEmpty(body[name]))
+  // Anthropic clears for free; a compaction is a call of its own.
+  const isFree = JSON.stringify(body['context_management'] ?? '').includes('"clear_tool_uses_')
+  const added = Object.entries(ADDED).filter(
+    ([name]) => body[name] && !isEmpty(body[name]) && !(isFree && name === 'context_management'),
+  )
   const run = listOf(body['tools']).filter((tool) => !isOwn(tool))
   const spoken = listOf(body['modalities']).includes('audio') ? 0.2 : 0
   return added.reduce((sum, [, price]) => sum + price, run.length * 0.05 + spoken)

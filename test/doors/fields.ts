@@ -109,6 +109,16 @@ const CHAT_SENT: Rows = {
   'store and metadata': { store: true, metadata: { job: 'a' }, user: 'u', safety_identifier: 's' },
   'prompt caching': { prompt_cache_key: 'k', prompt_cache_retention: '24h' },
   'service_tier: default': { service_tier: 'default' },
+  'service_tier: on_demand': { service_tier: 'on_demand' },
+  'service_tier: auto': { service_tier: 'auto' },
+  'caches: explicit': { prompt_cache_options: { mode: 'explicit', ttl: '30m' } },
+  'reasoning, shown': { reasoning_format: 'parsed', include_reasoning: true },
+  'reasoning of a router': {
+    reasoning: { effort: 'low', exclude: true },
+    usage: { include: true },
+  },
+  'thinking: enabled': { thinking: { type: 'enabled' } },
+  'sampling of servers': { top_k: 20, min_p: 0.1, ignore_eos: true, random_seed: 7 },
   'modalities: text': { modalities: ['text'] },
   nulls: { n: null, tools: null, service_tier: null, stream_options: null },
   'words of many languages': said(WORDS.repeat(300)),
@@ -208,6 +218,15 @@ const RESPONSES_SENT: Rows = {
   'store: false': { store: false, truncation: 'auto', metadata: { job: 'a' } },
   'service_tier: default': { service_tier: 'default' },
   'background: false': { background: false },
+  'tools that the client runs': {
+    tools: [{ type: 'local_shell' }, { type: 'apply_patch' }, { type: 'computer' }],
+  },
+  'reasoning in full': {
+    input: [
+      { role: 'user', content: WORDS },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAAB'.repeat(99) },
+    ],
+  },
 }
 
 const RESPONSES_MORE: Rows = {
@@ -340,6 +359,13 @@ const MESSAGES_SENT: Rows = {
   'service_tier: standard_only': { service_tier: 'standard_only' },
   'speed: standard': { speed: 'standard' },
   'mcp_servers: []': { mcp_servers: [] },
+  'a thread that begins': {
+    thread: { type: 'create' },
+    diagnostics: { previous_message_id: null },
+  },
+  'a context that is cleared': {
+    context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+  },
   'many words': said(WORDS.repeat(2_600)),
 }
 

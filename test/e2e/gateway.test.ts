@@ -110,8 +110,17 @@ describe('the official clients, with a key and a baseURL', () => {
     ]) {
       await expect(
         clients.openai.chat.completions.create({ ...chat, model }),
-      ).rejects.toMatchObject({ status: 400, code: 'unknown_model' })
-      await expect(clients.openai.models.retrieve(model)).rejects.toMatchObject({ status: 404 })
+      ).rejects.toMatchObject({
+        status: 400,
+        code: 'unknown_model',
+        message: expect.stringMatching(
+          /"\S+" has no price, or is not in .*models.*`sluice prices set`/,
+        ),
+      })
+      await expect(clients.openai.models.retrieve(model)).rejects.toMatchObject({
+        status: 404,
+        message: expect.stringContaining(`"${model}" is not offered: add it to the setting MODELS`),
+      })
     }
     await expect(clients.anthropic.models.retrieve(NAMED.openai)).rejects.toMatchObject({
       status: 404,
