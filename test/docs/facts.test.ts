@@ -54,9 +54,9 @@ describe('facts of the outside world', () => {
   it('have a page, the day on which it was read, and where they are used', () => {
     expect(FACTS.length).toBeGreaterThan(60)
     for (const [fact, url = '', day = '', uses = ''] of FACTS) {
-      expect(new URL(url).protocol, fact).toBe('https:')
-      expect(new Date(day).toISOString().slice(0, 10), fact).toBe(day)
-      expect(quoted(uses).length, fact).toBeGreaterThan(0)
+      const date = new Date(day).toISOString().slice(0, 10)
+      expect([fact, new URL(url).protocol, date]).toEqual([fact, 'https:', day])
+      expect([fact, quoted(uses).length > 0]).toEqual([fact, true])
       for (const file of quoted(uses)) expect([file, existsSync(root + file)]).toEqual([file, true])
     }
     const pages = FACTS.map(([, url]) => url)

@@ -59,7 +59,7 @@ export function createServerOf(limiter: Limiter, options: RateLimitOptions, sear
 }
 
 /** The same tools in version 2 of the SDK. */
-export function createServer2Of(limiter: Limiter, options: RateLimitOptions, search: Search) {
+function createServer2Of(limiter: Limiter, options: RateLimitOptions, search: Search) {
   const server = new Server2(info)
   const limited = rateLimit(limiter, options)
   server.registerTool(
@@ -84,7 +84,7 @@ export function createServer2Of(limiter: Limiter, options: RateLimitOptions, sea
 }
 
 /** A client of the tools. */
-export interface ToolClient {
+interface ToolClient {
   readonly callTool: (params: { name: string; arguments?: Record<string, unknown> }) => Promise<{
     readonly isError?: boolean | undefined
     readonly content?: unknown
@@ -118,7 +118,7 @@ const version1: Sdk = {
     await createServerOf(...values).connect(ours)
     const client = new Client1(info)
     await client.connect(theirs)
-    return client as ToolClient
+    return client
   },
   handle:
     (...values) =>
@@ -129,8 +129,8 @@ const version1: Sdk = {
     },
   async overHttp(url, headers) {
     const client = new Client1(info)
-    await client.connect(new HttpClient1(url, { requestInit: { headers } }) as never)
-    return client as ToolClient
+    await client.connect(new HttpClient1(url, { requestInit: { headers } }))
+    return client
   },
   requestsToConnect: 2,
 }

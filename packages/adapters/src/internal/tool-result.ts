@@ -50,7 +50,7 @@ export function withHeaders<Result extends ToolResult>(
   result: Result,
   headers: Readonly<Record<string, string>>,
 ): Result {
-  const meta = result._meta
+  const { _meta: meta } = result
   if (result.isError === true && meta?.[META] !== undefined) return result
   return { ...result, _meta: { ...meta, [META]: headers } }
 }
