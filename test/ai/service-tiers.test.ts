@@ -244,14 +244,81 @@ describe('a table of prices with tiers', () => {
     expect(() => priceOf({ ...usage, tier: 'priority' }, 'other', PRICES)).toThrow('has no price')
   })
 
-  it('lists the priority tier of OpenAI, dearer than the list for each model', () => {
-    const prices = withTiers(LIST_PRICES, LIST_TIERS)
-    const short = { input: 1_000, output: 1_000 }
-    for (const model of Object.keys(LIST_TIERS['priority'] ?? {})) {
-      const standard = priceOf(short, model, prices)
-      expect(priceOf({ ...short, tier: 'priority' }, model, prices)).toBeGreaterThan(standard)
+  /** Dollars of a million tokens of input and of output: a short one, and one of 300,000 tokens of input. */
+  const PAGES: Readonly<Record<string, readonly (readonly [string, number[], number[]?])[]>> = {
+    'https://openai.com/api-fast-mode': [
+      ['priority gpt-5.6-sol', [8, 40], [16, 60]],
+      ['priority gpt-5.6-terra', [4, 24], [8, 36]],
+      ['priority gpt-5.6-luna', [0.4, 2.4], [0.8, 3.6]],
+      ['priority gpt-5.5', [12.5, 75]],
+      ['fast gpt-5.4-mini', [1.5, 9]],
+      ['priority gpt-5-codex', [2.5, 20]],
+    ],
+    // As of 2026-09-13.
+    'https://developers.openai.com/api/docs/pricing': [
+      ['fast gpt-6-astra', [20, 100], [40, 150]],
+      ['flex gpt-6-astra', [5, 25], [10, 37.5]],
+    ],
+    'https://developers.openai.com/api/docs/models': [
+      ['fast gpt-6-luna', [0.2, 1], [0.4, 1.5]],
+      ['flex gpt-6-luna', [0.05, 0.25]],
+      ['fast gpt-6.1-sol', [4, 20], [8, 30]],
+      ['flex gpt-6.1-sol', [1, 5]],
+      ['ultrafast gpt-6.1-sol', [12, 60]],
+      ['fast gpt-6.1-terra', [2, 10]],
+      ['flex gpt-6.1-terra', [0.5, 2.5]],
+      ['fast gpt-6.2-sol', [4, 20]],
+      ['ultrafast gpt-6.2-sol', [12, 60]],
+    ],
+  }
+  const all = withTiers(LIST_PRICES, LIST_TIERS)
+  const dollars = (model: string, tier: string, input: number): number[] => {
+    const ofInput = priceOf({ input, output: 0, tier }, model, all)
+    const ofBoth = priceOf({ input, output: 1_000_000, tier }, model, all)
+    return [ofInput / input, (ofBoth - ofInput) / 1e6]
+  }
+
+  it.each(
+    Object.entries(PAGES).flatMap(([page, rows]) =>
+      rows.map(([name, ...lengths]) => ({ name, lengths, page })),
+    ),
+  )('lists $name as $page does', ({ name, lengths }) => {
+    const [tier = '', model = ''] = name.split(' ')
+    expect(all.hasTier(tier, model)).toBe(true)
+    const charged = [100_000, 300_000].map((input) => dollars(model, tier, input))
+    expect(charged.slice(0, lengths.length)).toEqual(lengths)
+  })
+
+  it('charges a listed model in a tier that lists others alone at the highest multiple of these', () => {
+    const least = { priority: 2, fast: 2, ultrafast: 6, flex: 1 }
+    const models = [...LIST_PRICES.models().keys()]
+    for (const [tier, times] of Object.entries(least)) {
+      const missing = models.filter((model) => !all.hasTier(tier, model))
+      expect(missing).toContain('gpt-6.2-astra')
+      for (const model of missing) {
+        for (const input of [100_000, 300_000]) {
+          const [standard, inTier] = ['default', tier].map((one) => dollars(model, one, input))
+          inTier?.forEach((price, at) => {
+            expect(price / times).toBeGreaterThanOrEqual((standard?.[at] ?? 0) - 1e-9)
+          })
+        }
+      }
     }
-    expect(priceOf({ ...usage, tier: 'priority' }, 'gpt-4o', prices)).toBe(4_250_000)
+    // Claude's fast mode is twice its list.
+    expect(dollars('claude-opus-5-5', 'fast', 1_000)[1]).toBeGreaterThanOrEqual(40)
+    expect(dollars('gpt-5.6-sol', 'ultrafast', 1_000)).toEqual([24, 120])
+  })
+
+  it('charges a tier that lists no model at the highest price of the model, and at its list at least', () => {
+    expect(dollars('gpt-6.1-sol', 'turbo', 1_000)).toEqual([12, 60])
+    expect(dollars('gpt-4o', 'turbo', 1_000)).toEqual([4.25, 17])
+    expect(dollars('gpt-6.2-astra', 'turbo', 1_000)).toEqual([48, 240])
+    const cheap = withTiers(LISTED, { flex: forAll({ input: 500_000, output: 5_000_000 }) })
+    expect(priceOf({ ...usage, tier: 'turbo' }, 'gpt-4o', cheap)).toBe(1_000_000)
+    // Without output, the input alone tells the dearest.
+    const table = definePrices({ embed: { input: 20_000, output: 0 } })
+    const embed = withTiers(table, { fast: { embed: { input: 40_000, output: 0 } } })
+    expect(priceOf({ ...usage, tier: 'turbo' }, 'embed', embed)).toBe(40_000)
   })
 
   const priority = loosely((models: never) => withTiers(LISTED, { priority: models }))

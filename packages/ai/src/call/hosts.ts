@@ -2,7 +2,7 @@
 
 /**
  * Returns true for hosts that take the service tier from a project's settings unless the call names one.
- * https://developers.openai.com/api/docs/guides/priority-processing
+ * https://developers.openai.com/api/docs/guides/fast-mode
  */
 export const hasTierSetting = (host: string | undefined): boolean =>
   /(^|\.)api\.openai\.com$/.test(host ?? '')

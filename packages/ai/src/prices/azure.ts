@@ -1,6 +1,7 @@
 import { spellingsOf } from '../model-name.ts'
 import { OPENAI_PRICES } from './openai.ts'
-import { definePrices, type ModelPrice, type Prices } from './prices.ts'
+import { definePrices, type Prices } from './prices.ts'
+import { scaledPrice } from './scaled-price.ts'
 
 /** The most that Azure adds to OpenAI's prices, in percent: for a data zone or a region. */
 const SURCHARGE = 20
@@ -16,21 +17,13 @@ const SURCHARGE = 20
 export const AZURE_PRICES: Prices = {
   .../* @__PURE__ */ definePrices(
     /* @__PURE__ */ Object.fromEntries(
-      [...OPENAI_PRICES.models()].map(([name, price]) => [name, dearer(price)]),
+      [...OPENAI_PRICES.models()].map(([name, price]) => [
+        name,
+        scaledPrice(price, 100 + SURCHARGE),
+      ]),
     ),
   ),
   spellings: azureNames,
-}
-
-/** Returns a price with the surcharge. Azure has other days on which models end. */
-function dearer(price: ModelPrice): ModelPrice {
-  const own = Object.entries(price).filter(([name]) => name !== 'endsOn')
-  const fields = own.map(([name, value]: [string, unknown]) => {
-    if (name === 'long') return [name, dearer(value as ModelPrice)]
-    const isRate = typeof value === 'number' && name !== 'above'
-    return [name, isRate ? Math.ceil((value * (100 + SURCHARGE)) / 100) : value]
-  })
-  return Object.fromEntries(fields) as ModelPrice
 }
 
 /** Returns the names that a deployment may have: Azure writes a version with a dash, or not at all. */
