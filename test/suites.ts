@@ -34,7 +34,7 @@ export const SUITES = {
       DURABLE_OBJECTS,
       'test/conformance/conformance.test.ts',
       'test/core/api-keys/stores.test.ts',
-      'test/core/configuration/{configure,history,records,reset,reset-routes,temporary}.test.ts',
+      'test/core/configuration/{after-a-pause,configure,history,records,reset,reset-routes,temporary}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',
       'test/core/plans/{renamed-plans,upgrade}.test.ts',
       'test/core/reservations/{by-id,cases,settling}.test.ts',

@@ -91,12 +91,13 @@ export type {
   SettlementTwins,
   StoredState,
 } from './algorithms/algorithm.ts'
-export { isChargeable, isDenied } from './stores/store.ts'
+export { isChargeable, isDenied, isOutdated } from './stores/store.ts'
 export type {
   Entry,
   Operation,
   OperationKind,
   RecordField,
+  RecordRead,
   RecordValues,
   MarkedCharge,
   SettlementMark,

@@ -1,4 +1,3 @@
--- The time of Redis, or of the caller.
 local now, own, slack, skewed = tonumber(ARGV[1]), false, 60000, false
 if ARGV[2] == 'injected' then
   slack = 86400000
@@ -11,7 +10,6 @@ elseif ARGV[2] == 'own' then
   end
 end
 if not (now >= 0 and now <= 2^53 and now % 1 == 0) then error('bad argument') end
--- Phase one: check every key. k counts the keys of policies that take part.
 local id, k, go = ARGV[3], 0, ARGV[10] == '1'
 local reply = { now, 0, 0, 0, 0, 0, 0, 0, 0 }
 local key_1, charge_1, finish_1, used_1, key_2, charge_2, total_2, prune_2, expire_2
@@ -106,7 +104,13 @@ if ARGV[7] ~= '-' then
   end
   if unfit and not enforcing then charge_2 = nil end
 end
--- Phase two: charge every key.
+for at = k + 1, #KEYS do
+  local arg = 10 + 2 * (at - k)
+  local value, is = redis.pcall('HGET', KEYS[at], ARGV[arg - 1]), ARGV[arg]
+  value = type(value) == 'string' and value
+  reply[9 + at - k] = value
+  if is ~= '*' and is ~= (value or '') then go = false end
+end
 if go then
   if charge_1 then
     local key, cost = key_1, charge_1
@@ -123,10 +127,5 @@ if go then
     if expire_2 then redis.call('PEXPIRE', key, 180000 + slack) end
     if ARGV[7] ~= '-' then reply[6] = reply[6] + 2 end
   end
-end
--- Records to read.
-for at = k + 1, #KEYS do
-  local value = redis.pcall('HGET', KEYS[at], ARGV[10 + at - k])
-  reply[9 + at - k] = type(value) == 'string' and value
 end
 return reply

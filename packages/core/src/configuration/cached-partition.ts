@@ -27,7 +27,7 @@ export interface RecordSource {
  *
  * - unknown, before the first load: decisions wait for it;
  * - fresh, for 5 seconds from a read: decisions rely on it;
- * - stale, after that: the next decision relies on it too, and reads it along.
+ * - stale, after that: the next decision relies on it too, if the store still has the same text.
  */
 export class CachedPartition {
   readonly field: RecordField

@@ -30,7 +30,7 @@ interface LoadedConfiguration {
  *
  * - unknown, before the first load: the next decision loads it;
  * - fresh, for 5 seconds from a read: decisions rely on it;
- * - stale, after that: the next decision relies on it too, and compares its version with the store's;
+ * - stale, after that: the next decision relies on it too, if the store still has its version;
  * - outdated, when the versions differ or this isolate has made a change: the next decision loads it.
  */
 export class ConfigurationCache {
@@ -72,10 +72,14 @@ export class ConfigurationCache {
     )
   }
 
-  /** Contributes the settings to a decision. Returns a promise only if they must be loaded. */
-  contribute(startedAt: number): Contribution | Promise<Contribution> {
+  /**
+   * Contributes the settings to a decision. Returns a promise only if they must be loaded.
+   *
+   * @param isRepeated True if the decision must not be stopped by a change.
+   */
+  contribute(startedAt: number, isRepeated: boolean): Contribution | Promise<Contribution> {
     const current = this.#current
-    return current ? this.#contribution(current) : this.#loadAndContribute(startedAt)
+    return current ? this.#contribution(current, isRepeated) : this.#loadAndContribute(startedAt)
   }
 
   /** Reads the configuration from the store. @throws StoreError */
@@ -102,7 +106,7 @@ export class ConfigurationCache {
   async #loadAndContribute(startedAt: number): Promise<Contribution> {
     const lastKnown = this.#latest?.configuration
     try {
-      return this.#contribution(await this.#loadOnce(startedAt))
+      return this.#contribution(await this.#loadOnce(startedAt), true)
     } catch (failure) {
       return { settings: this.#settingsOf(lastKnown), failure }
     }
@@ -122,7 +126,7 @@ export class ConfigurationCache {
   }
 
   /** Contributes `loaded`. Unless it is fresh, the store's version is read with the decision. */
-  #contribution(loaded: LoadedConfiguration): Contribution {
+  #contribution(loaded: LoadedConfiguration, isRepeated: boolean): Contribution {
     const readAt = this.clock()
     const settings = this.#settingsOf(loaded.configuration)
     const isFresh = readAt < this.#freshUntil && !clockMovedBack(this.#freshUntil, readAt)
@@ -136,7 +140,9 @@ export class ConfigurationCache {
       }
       return isOutdated
     }
-    return { settings, reads: [{ field: this.versionField, update }] }
+    const is = isRepeated ? undefined : (loaded.version ?? '')
+    const field = { ...this.versionField, is }
+    return { settings, reads: [{ field, update }] }
   }
 
   #settingsOf(configuration: Configuration | undefined): SettingsLookup {

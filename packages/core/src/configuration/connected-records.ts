@@ -47,16 +47,22 @@ export class ConnectedRecords {
     this.#groups = groupPolicies(context)
   }
 
-  /** Contributes the settings of the subject's partitions, and below them those of whole policies. */
-  contribute(call: ExtensionCall): Contribution | Promise<Contribution> {
+  /**
+   * Contributes the settings of the subject's partitions, and below them those of whole policies.
+   *
+   * @param isRepeated True if the decision must not be stopped by a change.
+   */
+  contribute(call: ExtensionCall, isRepeated: boolean): Contribution | Promise<Contribution> {
     const { subject, startedAt } = call
     const groups = this.#groups.filter((group) => takesPart(group, subject))
-    const shared = this.#context.shared.contribute(startedAt)
+    const shared = this.#context.shared.contribute(startedAt, isRepeated)
     const isLong = groups.some(({ per }) => hasLongValue(subject, per))
+    const find = (group: PolicyGroup, id: string): ReturnType<typeof this.contribute> =>
+      this.#find(group, id, startedAt, isRepeated)
     const own = groups.map((group) =>
       isLong
-        ? encodePartitionAsync(subject, group.per).then((id) => this.#find(group, id, startedAt))
-        : this.#find(group, encodePartition(subject, group.per), startedAt),
+        ? encodePartitionAsync(subject, group.per).then((id) => find(group, id))
+        : find(group, encodePartition(subject, group.per)),
     )
     const all = [...own, shared]
     return all.every(isReady)
@@ -106,15 +112,20 @@ export class ConnectedRecords {
     { policies, source }: PolicyGroup,
     encoded: string,
     startedAt: number,
+    isRepeated: boolean,
   ): Contribution | Promise<Contribution> {
     const partition = this.#partitions.get(this.#fieldOf(encoded), source)
-    const contribution = (): Contribution => this.#contribution(partition, policies)
+    const contribution = (): Contribution => this.#contribution(partition, policies, isRepeated)
     if (partition.record) return contribution()
     return partition.load(startedAt).then(contribution, (failure: unknown) => ({ failure }))
   }
 
   /** Contributes a partition's record. Unless it is fresh, it is read with the decision. */
-  #contribution(partition: CachedPartition, policies: PolicyGroup['policies']): Contribution {
+  #contribution(
+    partition: CachedPartition,
+    policies: PolicyGroup['policies'],
+    isRepeated: boolean,
+  ): Contribution {
     const { field, record } = partition
     const { clock } = this.#context
     const readAt = clock()
@@ -125,7 +136,8 @@ export class ConnectedRecords {
     }
     if (partition.isFresh(readAt)) return { settings }
     const update = (text: string | undefined): boolean => partition.update(text, readAt) !== record
-    return { settings, reads: [{ field, update }] }
+    const is = isRepeated ? undefined : (record?.text ?? '')
+    return { settings, reads: [{ field: { ...field, is }, update }] }
   }
 
   /** Edits a record. Returns false if others have changed it meanwhile. */

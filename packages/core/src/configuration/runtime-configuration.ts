@@ -73,9 +73,17 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
       const cache = new ConfigurationCache(context, key, policies, report, onAlmostFull)
       const { records, clock } = context
       const partitions = options.partitions?.connect({ records, clock, key, shared: cache, report })
+      // A decision that is repeated charges in any case.
+      const begun = new WeakSet<object>()
       const handle: ConfigurationHandle = { cache, partitions }
       return {
-        before: (call) => partitions?.contribute(call) ?? cache.contribute(call.startedAt),
+        before(call) {
+          const isRepeated = begun.has(call)
+          begun.add(call)
+          return (
+            partitions?.contribute(call, isRepeated) ?? cache.contribute(call.startedAt, isRepeated)
+          )
+        },
         maxWaitMs: MAX_WAIT_MS,
         configures: (policy, setting) =>
           policies.get(policy)?.allowed.some((item) => item === setting) === true,

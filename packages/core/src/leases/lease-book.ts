@@ -9,7 +9,7 @@ import type {
 import { Block, Lease, RETURN_WITHIN_MS, type Moment } from './block.ts'
 import { blockFit, blockSize, type Wanted } from './block-fit.ts'
 import { requestId } from '../internal/random-id.ts'
-import { isDenied } from '../stores/store.ts'
+import { isDenied, isOutdated } from '../stores/store.ts'
 import { Holding, type BlockOnItsWay } from './holding.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { termsOf, type LeaseTerms } from './lease.ts'
@@ -152,9 +152,13 @@ export class LeaseBook {
     reply: StoreReply | undefined,
     taken: Moment,
   ): void {
-    const { verdicts = [], granted, degraded } = reply ?? {}
+    const { verdicts = [], values = [], granted, degraded } = reply ?? {}
     const isCharged =
-      request.apply && !degraded && verdicts.length > 0 && !isDenied(request.entries, verdicts)
+      request.apply &&
+      !degraded &&
+      verdicts.length > 0 &&
+      !isDenied(request.entries, verdicts) &&
+      !isOutdated(request.reads, values)
     const block = new Block(this.#store, request, taken.steady + heldMs)
     const late: Lease[] = []
     for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {

@@ -1,5 +1,5 @@
 import type { Entry, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
-import { isDenied } from '../stores/store.ts'
+import { isDenied, isOutdated } from '../stores/store.ts'
 import type { Moment } from './block.ts'
 import type { LeaseBook, Served } from './lease-book.ts'
 import { isLeased } from './lease.ts'
@@ -77,7 +77,7 @@ export async function decideRest(
     const reply = await decide()
     // A store that decided without counting gives no verdicts.
     const isWhole = reply.verdicts.length === rest.length
-    isAllowed = isWhole && !isDenied(rest, reply.verdicts)
+    isAllowed = isWhole && !isDenied(rest, reply.verdicts) && !isOutdated(reads, reply.values)
     if (!isWhole) return [reply, false]
     return [{ ...reply, verdicts: merge(verdicts, reply.verdicts, isAllowed) }, isAllowed]
   } finally {

@@ -26,8 +26,8 @@ export function report({ seam, events }: LimiterRuntime, call: DecideCall, outco
 }
 
 /**
- * Decides. A denial based on outdated records, which has charged nothing, is decided a second time with the
- * current ones; an allowed decision stands.
+ * Decides. A decision based on outdated records that has charged nothing is made a second time with the current
+ * ones.
  *
  * @throws InputError When the subject lacks a dimension or the cost is malformed.
  */
@@ -35,10 +35,12 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
   assertCost(call.cost, runtime.program.units)
   const extensionCall = runtime.seam?.startCall(call)
   const first = await decideOnce(runtime, call, extensionCall)
-  if (first.decision.allowed || !first.isOutdated) return first
+  if (!first.isOutdated || first.reply.verdicts.some(({ charged }) => charged)) return first
   const second = await decideOnce(runtime, call, extensionCall)
-  // The store has made the first decision, so a degraded one does not replace it.
-  return second.decision.degraded ? { ...first, unanswered: second } : second
+  // The store has denied, so a degraded decision does not replace it.
+  return second.decision.degraded && !first.decision.allowed
+    ? { ...first, unanswered: second }
+    : second
 }
 
 /** Decides in three stages: resolve, the store, conclude. Extensions contribute before the first. */

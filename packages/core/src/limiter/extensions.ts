@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Decision, PlanSource } from '../decision.ts'
 import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Entry, RecordField, Store } from '../stores/store.ts'
+import type { Entry, RecordRead, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
 import type { ExtensionCall } from './call.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
@@ -124,7 +124,8 @@ export interface Seam {
 
 /** A stored record that decisions depend on; re-read with each check because other isolates may change it. */
 export interface TrackedRecord {
-  readonly field: RecordField
+  /** The record. With `is`, the value that the contribution rests on, nothing is charged if it has another, and the decision is made again. */
+  readonly field: RecordRead
   /** Takes the current value. Returns true if the decision was based on an older one. */
   update(value: string | undefined): boolean
 }

@@ -87,7 +87,7 @@ export function checkCall(request: StoreRequest, prefix: string): ScriptCall {
   }
   call.push(request.apply ? '1' : '0')
   if (mark) call.push(...luaOf(mark).args(mark))
-  for (const { field } of reads) call.push(field)
+  for (const { field, is } of reads) call.push(field, is ?? '*')
   if (fit) call.push(...luaOf(fit).args(fit, policies))
   return call
 }
@@ -99,16 +99,19 @@ export function parseCheckReply(reply: unknown, request: StoreRequest): StoreRep
   if (!isReply(reply, valuesAt, valuesAt + reads.length)) throw badReply()
   const integers = reply as number[]
   const verdicts = entries.map(({ index }): Verdict => {
-    const at = 1 + REPLY_PER_POLICY * index
+    const [state, available, resetMs, waitMs] = integers.slice(1 + REPLY_PER_POLICY * index) as [
+      number,
+      number,
+      number,
+      number,
+    ]
     // 1 if it fits, and 2 more if it was charged: a shadow that does not fit may share a charged key.
-    const state = integers[at] ?? 0
     const fits = state % 2 === 1
-    const waitMs = integers[at + 3] ?? 0
     return {
       fits,
       charged: state > 1,
-      available: integers[at + 1] ?? 0,
-      resetMs: integers[at + 2] ?? 0,
+      available,
+      resetMs,
       retryMs: fits ? 0 : waitMs,
       waitMs: fits ? waitMs : 0,
     }
@@ -116,7 +119,7 @@ export function parseCheckReply(reply: unknown, request: StoreRequest): StoreRep
   const values = reply.slice(valuesAt).map((value) => (value ?? undefined) as string | undefined)
   return {
     source: 'store',
-    now: integers[0] ?? 0,
+    now: integers[0] as number,
     verdicts,
     values,
     granted: fit && integers[valuesAt - 1],
@@ -125,12 +128,11 @@ export function parseCheckReply(reply: unknown, request: StoreRequest): StoreRep
 
 /** Returns true if `reply` has integers up to `valuesAt`, and texts or null from there to `length`. */
 function isReply(reply: unknown, valuesAt: number, length: number): reply is unknown[] {
-  if (!Array.isArray(reply) || reply.length !== length) return false
-  for (let at = 0; at < length; at += 1) {
-    const value: unknown = reply[at]
-    if (at < valuesAt ? !Number.isInteger(value) : value !== null && typeof value !== 'string') {
-      return false
-    }
-  }
-  return true
+  return (
+    Array.isArray(reply) &&
+    reply.length === length &&
+    reply.every((value: unknown, at) =>
+      at < valuesAt ? Number.isInteger(value) : value === null || typeof value === 'string',
+    )
+  )
 }

@@ -27,8 +27,7 @@ export const isWhole = (name: string, max: number | string = MAX_UNITS): string 
   `${name} >= 0 and ${name} <= ${max} and ${name} % 1 == 0`
 
 /** Sets `now`. ARGV: the caller's time, and which clock to use. */
-export const CLOCK: string = `-- The time of Redis, or of the caller.
-local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
+export const CLOCK: string = `local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
 if ARGV[2] == 'injected' then
   slack = ${INJECTED_SLACK_MS}
 elseif ARGV[2] == 'own' then
@@ -54,8 +53,7 @@ interface Part extends ScriptPart {
  *
  * KEYS: one for each group that takes part; those of the records to read; those of the mark.
  * ARGV: the time, the clock, the id; for each policy `e` (enforced) or `s` (shadow), and its numbers;
- * whether to charge; the arguments of the mark; the names of the fields to read; the arguments
- * of `fit`.
+ * whether to charge; the arguments of the mark; for each record the field to read, and the value that it must have for a charge, or `*`; the arguments of `fit`.
  */
 export function decidingScript(request: Pick<StoreRequest, 'policies' | 'mark' | 'fit'>): string {
   const { policies } = request
@@ -81,24 +79,25 @@ export function decidingScript(request: Pick<StoreRequest, 'policies' | 'mark' |
   if (fit) checks.push(fit.grant(parts, groups), `reply[${width + 1}] = granted`)
   if (mark) adds.push(mark.write(nextArg + 1))
   const isWide = variables.length > MAX_LOCALS
-  // A record that is something else reads as nothing: the charge has been made, and an error would hide it.
-  return `${CLOCK}-- Phase one: check every key. k counts the keys of policies that take part.
-local id, k, go = ARGV[3], 0, ARGV[${nextArg}] == '1'
+  // A record that is something else reads as nothing: it must not fail every decision.
+  return `${CLOCK}local id, k, go = ARGV[3], 0, ARGV[${nextArg}] == '1'
 local reply = { now, ${Array.from({ length: width }, () => '0').join(', ')} }
 local ${isWide ? 'kept = {}' : variables.join(', ')}
 ${[
   ...checks,
-  '-- Phase two: charge every key.\nif go then',
+  `for at = k + 1, #KEYS${mark ? ` - ${mark.keyCount}` : ''} do
+  local arg = ${fields} + 2 * (at - k)
+  local value, is = redis.pcall('HGET', KEYS[at], ARGV[arg - 1]), ARGV[arg]
+  value = type(value) == 'string' and value
+  reply[${width + 1} + at - k] = value
+  if is ~= '*' and is ~= (value or '') then go = false end
+end`,
+  'if go then',
   ...adds.map((add) => `  ${indent(add)}`),
 ]
   .join('\n')
   .replace(/\n\s*\n/g, '\n')
   .replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
-end
--- Records to read.
-for at = k + 1, #KEYS${mark ? ` - ${mark.keyCount}` : ''} do
-  local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
-  reply[${width + 1} + at - k] = type(value) == 'string' and value
 end
 return reply
 `

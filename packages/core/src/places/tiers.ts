@@ -21,7 +21,7 @@ import { LeaseBook } from '../leases/lease-book.ts'
 import { atFinalCost, serveLocally, type LocalPart } from '../leases/local-part.ts'
 import { chargedAt } from '../leases/reserving.ts'
 import { momentOf, Serving } from '../leases/serving.ts'
-import { isDenied } from '../stores/store.ts'
+import { isDenied, isOutdated } from '../stores/store.ts'
 import { HomeVerdicts } from './home-verdicts.ts'
 import { settleForeign } from './settle-foreign.ts'
 import { takeAlone, verdictsOf, type Away } from './take-alone.ts'
@@ -153,7 +153,8 @@ export class Tiers {
         fit: fit && { ...fit, most: Math.max(fit.floor, away.most) },
       }
       const reply = await this.#decideOwn(asked, away)
-      isAllowed = mayCharge && !isDenied(own, reply.verdicts)
+      isAllowed =
+        mayCharge && !isDenied(own, reply.verdicts) && !isOutdated(request.reads, reply.values)
       const found = new Map([...away.verdicts, ...verdictsOf(own, reply.verdicts)])
       const verdicts = entries.map(({ index }) => {
         const verdict = found.get(index) as Verdict

@@ -9,7 +9,7 @@ import type {
   StoreRequest,
   Verdict,
 } from './store.ts'
-import { isChargeable, isDenied } from './store.ts'
+import { isChargeable, isDenied, isOutdated } from './store.ts'
 
 /** The states and records of a store that decides. */
 export interface CountedStates extends StateMap {
@@ -31,16 +31,16 @@ export function decideOn(states: CountedStates, request: StoreRequest): StoreRep
     return { waitMs: 0, ...finding, charged: false }
   })
   const granted = fit?.kind.grant(fit, entries, verdicts)
-  if (apply && !isDenied(entries, verdicts)) {
-    const charged = fit?.kind.charge(fit, entries, { verdicts, granted })
-    const marked = charge(states, charged ?? entries, before, verdicts, request)
-    mark?.kind.write(mark, states, marked, now)
-  }
   const values = reads.map(({ key, field }) => {
     const record = states.get(key, now)
     // A count under the key of a record reads as nothing, as it does in Redis.
     return record instanceof Map ? (record as RecordValues).get(field) : undefined
   })
+  if (apply && !isDenied(entries, verdicts) && !isOutdated(reads, values)) {
+    const charged = fit?.kind.charge(fit, entries, { verdicts, granted })
+    const marked = charge(states, charged ?? entries, before, verdicts, request)
+    mark?.kind.write(mark, states, marked, now)
+  }
   return { source: 'memory', now, verdicts, values, granted }
 }
 

@@ -28,8 +28,8 @@ export interface StoreRequest {
   readonly clockIsInjected: boolean
   /** The machine's time when the decision began (epoch ms). The store's deadline counts from it. */
   readonly startedAt: number
-  /** Fields of records to read in the same step, such as a tenant's plan. */
-  readonly reads: readonly RecordField[]
+  /** Fields of records to read in the same step, such as a tenant's plan. One with another value than it `is` here stops the charge. */
+  readonly reads: readonly RecordRead[]
   /** Identifies the charges. Letters and digits. */
   readonly id: string
   /** The mark to write with the charges if they may be settled later. */
@@ -105,6 +105,12 @@ export interface MarkedCharge {
 export interface RecordField {
   readonly key: string
   readonly field: string
+}
+
+/** A field to read with a decision. */
+export interface RecordRead extends RecordField {
+  /** The value on which the decision rests, empty for none. With another one the store charges nothing. @default any */
+  readonly is?: string | undefined
 }
 
 /**
@@ -234,6 +240,10 @@ export function assertStore(option: string, value: unknown): Store {
 /** Creates the error of an answer that a store cannot have given. */
 export const badReply = (status?: number): StoreError =>
   new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
+
+/** Returns true if a record is not as the decision expects, so nothing may be charged. */
+export const isOutdated = (reads: readonly RecordRead[], values: StoreReply['values']): boolean =>
+  reads.some(({ is }, at) => is !== undefined && is !== (values[at] ?? ''))
 
 /** Returns true if an enforced entry does not fit. For stores that run the algorithms' TypeScript. */
 export function isDenied(entries: readonly Entry[], findings: readonly Finding[]): boolean {

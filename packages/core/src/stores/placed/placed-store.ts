@@ -1,6 +1,7 @@
 /* A store over places: each decision is made in one of them, in one step. */
 import type { PolicyRule } from '../../policies/policy.ts'
 import type { Operation, RecordField, Store, StoreReply, StoreRequest } from '../store.ts'
+import { isOutdated } from '../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { HOME, isLeased, type PlacesBy } from './places-by.ts'
 
@@ -143,11 +144,16 @@ export function placedStore(
         for (const [at, field] of own.entries()) values.set(field, reply.values[at])
         return reply
       }
-      const [reply] = await Promise.all([
-        read(place, here, request),
-        ...Array.from(byPlace, ([other, own]) => read(other, own, bare)),
-      ])
-      return { ...reply, values: reads.map((field) => values.get(field)) }
+      // Before the decision: another place's record cannot stop a charge of this one.
+      await Promise.all(Array.from(byPlace, ([other, own]) => read(other, own, bare)))
+      const known = () => reads.map((field) => values.get(field))
+      const away = reads.filter((field) => !here.includes(field))
+      const isStopped = isOutdated(
+        away,
+        away.map((field) => values.get(field)),
+      )
+      const reply = await read(place, here, isStopped ? { ...request, apply: false } : request)
+      return { ...reply, values: known() }
     },
 
     run: <Result>(operation: Operation<Result>) =>
