@@ -13,7 +13,7 @@ const SENTENCE =
   /This call may cost \$[\d.]+; (\$[\d.]+) of \1 of policy \\*"[.\w]+\\*" is left\. It never fits\./
 const messages = [{ role: 'user' as const, content: 'Why? '.repeat(2_000) }]
 const max_tokens = 200_000
-const options = { subject, prices: PRICES, maxOutput: 1_000_000 }
+const options = { subject, prices: PRICES, maxOutput: 1_000_000, minOutput: max_tokens }
 const apiKey = 'none'
 const never = () => Promise.reject(new Error('Nothing is sent'))
 

@@ -39,7 +39,6 @@ const MISUSES: readonly [mistake: string, options: object, option?: string][] = 
   ['no output', { maxOutput: 0 } satisfies CallOptions],
   // @ts-expect-error -- no number
   ['a number in words', { maxOutput: '4096' } satisfies CallOptions],
-  ['more than the most', { minOutput: 5_000 } satisfies CallOptions],
   ['less than nothing', { minOutput: -1 } satisfies CallOptions],
   // @ts-expect-error -- not made by learnedOutput
   ['learning that is switched on', { learn: true } satisfies CallOptions],
@@ -76,6 +75,10 @@ const DOORS: readonly [door: string, make: (options: object) => unknown][] = [
   ['limitedFetch', (options) => limitedFetch(limiter, { ...good, ...options })],
   ['limitedModel', (options) => limitedModel(model, limiter, { ...good, ...options })],
 ]
+
+it.each(DOORS)('%s names a least output above the most', (door, make) => {
+  expect(() => make({ maxOutput: 4_000, minOutput: 5_000 })).toThrow(`${door}.minOutput`)
+})
 
 const listed = (name: string): RegExp => new RegExp(`unknown option; expected .*"${name}"`)
 

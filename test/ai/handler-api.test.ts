@@ -104,7 +104,7 @@ function byAddress(address: ModelApi, body: ModelApi): ReturnType<typeof outcome
 /** The bounds of the charge, in micro-dollars: 4,096 tokens of output at ten, and some of input. */
 function chargeOf(address: ModelApi, body: ModelApi): [least: number, most: number] {
   if (!fits(address, body)) return [0, 0]
-  return address === 'openai-embeddings' ? [1, 100] : [40_960, 41_200]
+  return address === 'openai-embeddings' ? [1, 100] : [163_840, 164_100]
 }
 
 describe.each(NAMES)('a handler whose provider has the address of %s', (address) => {
@@ -150,7 +150,7 @@ it('Claude at an address of OpenRouter is called as OpenRouter is', async () => 
   expect(answer.status).toBe(200)
   expect(init?.headers).toMatchObject({ authorization: 'Bearer k' })
   expect(init?.headers).not.toHaveProperty('x-api-key')
-  expect(init?.body).toContain('"max_tokens":4096')
+  expect(init?.body).toContain('"max_tokens":16384')
 })
 
 describe('in a Worker with a catch-all route', () => {

@@ -76,7 +76,7 @@ describe('a limited fetch', () => {
     ['openai', 'openai'],
     ['Anthropic', 'anthropic'],
   ] as const)('stops the %s client at a spent budget: one request, no retry', async (_, name) => {
-    const { asked, send, [name]: client } = clients({ maxOutput: 1_000_000 })
+    const { asked, send, [name]: client } = clients({ maxOutput: 1_000_000, minOutput: 200_000 })
     const call =
       client instanceof OpenAI
         ? client.chat.completions.create({ model, messages, max_tokens: 200_000 })
@@ -142,7 +142,7 @@ describe('a limited fetch', () => {
     await (await limited(new Request(url, { method: 'POST', body: text }))).text()
     await (await limited(new URL(url), { method: 'post', body: text })).text()
     expect(bodies).toHaveLength(5)
-    expect(bodies).toEqual(bodies.map(() => ({ model, messages, max_completion_tokens: 4_096 })))
+    expect(bodies).toEqual(bodies.map(() => ({ model, messages, max_completion_tokens: 16_384 })))
   })
 
   it('lets what the provider throws reach the client, and keeps the estimate', async () => {

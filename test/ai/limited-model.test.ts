@@ -92,7 +92,7 @@ describe('a limited model', () => {
   })
 
   it('denies a stream before it has begun, as a provider does: 429', async () => {
-    const { model } = limited({ maxOutput: 1_000_000 })
+    const { model } = limited({ maxOutput: 1_000_000, minOutput: 200_000 })
     const onError = vi.fn<(...heard: unknown[]) => void>()
     const result = ai7.streamText({ model, prompt: 'Why?', maxOutputTokens: 200_000, onError })
     await result.consumeStream()

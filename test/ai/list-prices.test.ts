@@ -45,7 +45,10 @@ describe.each(Object.keys(VENDORS))('the table of %s', (vendor) => {
 it('LIST_PRICES are those of OpenAI and of Anthropic', async () => {
   const anthropic = (await tableOf('anthropic')).models()
   const both = new Map([...(await tableOf('openai')).models(), ...anthropic])
-  expect(LIST_PRICES.models()).toEqual(both)
+  const listed = [...LIST_PRICES.models()]
+  expect(new Map(listed.map(([model, { maxOutput, ...price }]) => [model, price]))).toEqual(both)
+  // The most that each takes as a maximum is beside its price.
+  expect(listed.filter(([, { maxOutput = 0 }]) => maxOutput < 4_096)).toEqual([])
 })
 
 it('Azure has OpenAI’s prices, and a fifth more, for the names of its deployments', async () => {

@@ -173,6 +173,7 @@ describe('the charge of a model handler', () => {
       api: 'openai-chat',
       prices: PRICES,
       maxOutput: 40_000,
+      minOutput: 40_000,
       settleWithin: '10m',
     } as const
     const statusAfter = async (unsettled?: Unsettled): Promise<number> => {

@@ -33,7 +33,7 @@ describe('a model handler', () => {
   })
 
   it('sends a maximum under the one name that the provider honours', async () => {
-    expect(await maxima({})).toEqual({ max_completion_tokens: 4_096 })
+    expect(await maxima({})).toEqual({ max_completion_tokens: 16_384 })
     expect(await maxima({ max_tokens: 7 })).toEqual({ max_completion_tokens: 7 })
     expect(await maxima({ max_tokens: 9, max_completion_tokens: 8 })).toEqual({
       max_completion_tokens: 8,
@@ -48,10 +48,13 @@ describe('a model handler', () => {
   it('answers 429 in the shape of OpenAI when the budget is spent, before the provider is asked', async () => {
     const { handle, calls } = handlerOf(() => Response.json(recorded.CHAT_JSON))
     const answer = await handle(post({ ...QUESTION, max_tokens: BUDGET, n: 1 }))
-    // 4,096 tokens at ten micro-dollars are affordable; the maximum that is sent is cut to that.
+    // A part of the budget is affordable; the maximum that is sent is cut to that.
     expect(answer.status).toBe(200)
     await answer.text()
-    const dear = handlerOf(() => Response.json(recorded.CHAT_JSON), { maxOutput: 1_000_000 })
+    const dear = handlerOf(() => Response.json(recorded.CHAT_JSON), {
+      maxOutput: 1_000_000,
+      minOutput: 200_000,
+    })
     const denied = await dear.handle(
       post(QUESTION.model ? { ...QUESTION, max_tokens: 200_000 } : {}),
     )
@@ -78,6 +81,7 @@ describe('a model handler', () => {
     const { handle } = handlerOf(() => Response.json(recorded.MESSAGES_JSON), {
       api: 'anthropic-messages',
       maxOutput: 1_000_000,
+      minOutput: 200_000,
     })
     const body = { ...QUESTION, model: 'claude-opus-4-5', max_tokens: 200_000 }
     const denied = await handle(post(body))

@@ -146,7 +146,7 @@ describe.each(doors)('a service tier, through %s', (door) => {
           held = await used(limiter, 'budget.daily')
           return Response.json(recorded.CHAT_JSON)
         },
-        { prices: PRICES, allowFields: ['service_tier'], maxOutput: 1_000_000 / 100 },
+        { prices: PRICES, allowFields: ['service_tier'], maxOutput: 10_000, usualOutput: 10_000 },
       )
       const { body } = APIS['chat/completions']
       await (await call({ ...body, service_tier: tier })).text()

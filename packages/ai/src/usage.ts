@@ -24,6 +24,11 @@ export interface Usage extends Omit<ModelUsage, 'model'> {
   readonly tier?: string | undefined
   /** The part of `output` that was reasoning. Read by the format `reasoningTokens` and by formats of other vendors. */
   readonly reasoning?: number
+  /**
+   * True if the answer has reached its maximum of output, by which it was cut. That of a model that thinks may have no text
+   * then. Said to `onUsage` of a limited call.
+   */
+  readonly isCut?: boolean
   /** Micro-dollars that the provider says the request cost, if it says so (OpenRouter, Perplexity). */
   readonly cost?: number
   /**

@@ -107,14 +107,14 @@ export async function admit<Call extends PreparedCall>(
   const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
   const { settleWithin, unsettled, maxShare, learn, onError = logError } = options
   const learned = learn?.expect(subject, call.countedAs, output)
-  const [least, most] = learned ? [learned, learned] : [floor, output]
+  const [least, most, usual] = learned ? [learned, learned] : [floor, output, call.usual]
   const isFitted = least < output && isExact && counted.some((unit) => unit in outputRates)
   const decision = await reserve(
     limiter,
     { ...subject, model: subject.model ?? call.countedAs },
     {
       cost: only(isFitted ? inputCost : cost),
-      fit: isFitted ? fitRange({ floor: least, most, rates: only(outputRates) }) : undefined,
+      fit: isFitted ? fitRange({ floor: least, most, usual, rates: only(outputRates) }) : undefined,
       waitUntil,
       settleWithin,
       unsettled,
@@ -123,22 +123,23 @@ export async function admit<Call extends PreparedCall>(
   )
   if (!decision.allowed) return decision
 
+  const { granted = output } = (learned ? {} : decision) as { readonly granted?: number }
   const settle = async (usage: Usage): Promise<void> => {
     await options.prices?.live?.refresh()
     const used = unitsUsed(usage, call, options)
     const counts = usage.complete || options.onIncomplete === 'counted'
     // Let in without the store, it has no policies, and may cost the most.
     const reserved = learned ? cost : { ...cost, ...reservedBy(decision) }
-    const kept: Units = counts ? {} : reserved
     const settled = Object.fromEntries(
-      counted.map((unit) => [unit, Math.max(kept[unit] ?? 0, used[unit])]),
+      counted.map((unit) => [unit, Math.max((!counts && reserved[unit]) || 0, used[unit])]),
     )
+    const isCut = usage.output >= (granted || Infinity)
     try {
       await settleWithRetry(() => decision.settle(settled))
     } finally {
       if (usage.complete) learn?.observe(subject, call.countedAs, usage.output)
       // The provider bills it, also if the store does not know.
-      await options.onUsage?.(usage, subject)
+      await options.onUsage?.(isCut ? { ...usage, isCut } : usage, subject)
     }
   }
 
@@ -156,7 +157,7 @@ export async function admit<Call extends PreparedCall>(
     call,
     tenant,
     decision,
-    output: learned ? output : ((decision as { readonly granted?: number }).granted ?? output),
+    output: granted,
     settle,
     // The request itself stays counted: errors are not free to repeat.
     failed: () => end(() => decision.settle(only({}))),

@@ -25,14 +25,21 @@ export interface CallTerms extends InputTerms {
    * other is sent with this one, and refused if its thinking budget leaves no room for an answer.
    * `limitedModel` adds the thinking budget, as the AI SDK does.
    *
-   * @default 4_096, and the thinking budget of the request
+   * @default the model's own by `prices`, else 16_384
    */
   readonly maxOutput?: number
   /**
-   * The fewest output tokens that an answer is worth. If the budgets have room for fewer than `maxOutput`, the
+   * The output tokens of one answer that a call reserves if there is room. Up to its maximum, it gets more only while that
+   * is no more than a quarter of what is left. A thinking budget comes on top.
+   *
+   * @default 4_096; for a model that thinks by default, or is asked to by `thinking`, 16_384
+   */
+  readonly usualOutput?: number
+  /**
+   * The fewest output tokens that an answer is worth. If the budgets have room for fewer than `usualOutput`, the
    * call is sent with as many as fit, down to this number, instead of being denied.
    *
-   * @default `maxOutput`: a call fits in full or is denied
+   * @default 4_096 and the thinking budget, or the lower maximum of the request or `usualOutput`
    */
   readonly minOutput?: number
   /**
@@ -50,6 +57,9 @@ export interface CallTerms extends InputTerms {
   readonly includeUsage?: boolean
 }
 
+/** The terms of a call, and `learn` if no decision grants its maximum, which then is the usual one. */
+type OutputTerms = CallTerms & { readonly learn?: unknown }
+
 /** A call as it is to be sent, and the most that it is expected to use. */
 export interface PreparedCall extends CallUnits, PricedCall {
   /** The model to call. */
@@ -64,12 +74,20 @@ export interface PreparedCall extends CallUnits, PricedCall {
   readonly input: number
   /** The most output tokens, over all answers. */
   readonly output: number
+  /** The output tokens that it gets if there is room, over all answers. */
+  readonly usual: number
   /** The fewest output tokens that are worth the call, over all answers. */
   readonly floor: number
 }
 
-/** The default of `maxOutput`. */
-export const MAX_OUTPUT = 4_096
+/** The default of `usualOutput` for models that do not think by default. */
+const USUAL_OUTPUT = 4_096
+
+/** The default of `usualOutput` for models that do, and the largest maximum that every current model takes. */
+const THINKING_OUTPUT = 16_384
+
+/** The models that think by default, by the data of models.dev and of `@ai-sdk/anthropic` 4.0.105, read on 2026-11-28. */
+const THINKS = /\bo\d|gpt-[5-9]|claude-\D*[5-9]|gemini/i
 
 /**
  * Builds the body to send from the client's body: with a known model and a maximum, a stream that reports its
@@ -81,13 +99,18 @@ export const MAX_OUTPUT = 4_096
  */
 export function prepareCall(
   body: unknown,
-  terms: CallTerms,
+  terms: OutputTerms,
   api: ModelApi,
   host?: string,
 ): PreparedCall {
   if (!isObject(body)) throw invalidBody('must be a JSON object')
   const model = modelToCall(own(body, 'model'), terms)
   const sent = bodyToSend(body, api, model, terms)
+  const thinking = thinkingBudget(sent)
+  const [usual, allowed] = outputOf(model, sent, thinking, terms)
+  const least = leastOutput(usual, thinking, terms)
+  const maximum = maximumField(api, model)
+  if (maximum !== undefined) sent[maximum] = maximumFor(body, maximum, allowed, thinking)
   // A project's settings may choose a dearer tier.
   if (hasTierSetting(host) && /chat|responses/.test(api) && !allows(terms, 'service_tier')) {
     sent['service_tier'] = 'default'
@@ -96,7 +119,6 @@ export function prepareCall(
   const text = JSON.stringify(sent)
   const bytes = byteLength(text)
   const { input, output: most } = tokensOf(sent, bytes, terms)
-  const maximum = maximumField(api, model)
   const output = maximum === undefined ? 0 : most
   const answers = maximum === undefined ? 1 : most / Number(sent[maximum])
   return {
@@ -109,7 +131,8 @@ export function prepareCall(
     addsUsage,
     input,
     output,
-    floor: floorOf(output, answers, thinkingBudget(sent), terms),
+    usual: Math.min(output, Math.max(usual, least) * answers),
+    floor: Math.min(output, least * answers),
     ...unitsOfCall(
       model,
       { ...mostExpensive(input, output, api, text), tier: tierAsked(sent) },
@@ -123,15 +146,25 @@ export function prepareCall(
 export const tierAsked = ({ speed, service_tier: tier }: Json): string | undefined =>
   (speed === 'fast' ? speed : tier) as string | undefined
 
-/** Returns the fewest output tokens to send a call for: at least one more than it may think. */
-function floorOf(
-  output: number,
-  answers: number,
-  thinking: number,
-  { minOutput = Infinity }: CallTerms,
-): number {
-  return Math.min(output, Math.max(minOutput, thinking + 1) * answers)
+/** Returns the output tokens of one answer, its thinking included: those to reserve if there is room, and the most. */
+export function outputOf(
+  model: string,
+  { thinking }: Json,
+  budget: number,
+  { usualOutput, maxOutput, prices, learn }: OutputTerms,
+): [usual: number, most: number] {
+  const byModel = thinking || THINKS.test(model) ? THINKING_OUTPUT : USUAL_OUTPUT
+  const usual = (usualOutput ?? byModel) + budget
+  const known = learn ? usual : prices?.findPrice(model).maxOutput
+  return [usual, maxOutput ?? known ?? THINKING_OUTPUT + budget]
 }
+
+/** Returns the fewest output tokens to send a call for: at least one more than it may think. */
+export const leastOutput = (
+  usual: number,
+  budget: number,
+  { minOutput = Math.min(usual, USUAL_OUTPUT + budget) }: CallTerms,
+): number => Math.max(minOutput, budget + 1)
 
 /** Returns the tokens that a model may think, of which Anthropic and OpenRouter want fewer than the maximum. */
 function thinkingBudget({ thinking, reasoning }: Json): number {
@@ -187,7 +220,6 @@ function bodyToSend(
   }
   assertMessages(sent)
   assertCounts(sent)
-  if (maximum !== undefined) sent[maximum] = maximumFor(body, maximum, terms, thinkingBudget(sent))
   const { stream } = sent
   if (stream !== undefined && typeof stream !== 'boolean')
     throw invalidBody('must be true or false', 'stream')
@@ -229,12 +261,11 @@ function assertCounts(sent: Json): void {
 }
 
 /** Returns the maximum to send: the client's own under the name that counts, or another one's, up to the most. */
-function maximumFor(body: Json, field: string, { maxOutput }: CallTerms, thinking: number): number {
+function maximumFor(body: Json, field: string, most: number, thinking: number): number {
   const name = [field, ...MAXIMA].find((one) => isGiven(own(body, one)))
   const value = name === undefined ? Infinity : own(body, name)
   if (name !== undefined && !isCount(value))
     throw invalidBody('must be a whole number from 1', name)
-  const most = maxOutput ?? MAX_OUTPUT + thinking
   // What the client itself asks for is between it and the provider.
   if (most <= thinking && Number(value) > thinking) {
     throw invalidBody(`is at most ${most} here: lower the thinking budget below that`, field)

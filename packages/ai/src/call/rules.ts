@@ -14,7 +14,7 @@ import {
 import { assertFormats } from '../formats/format.ts'
 import { isObject } from '../json.ts'
 import type { CallOptions } from './engine.ts'
-import { MAX_OUTPUT, type CallTerms } from './prepare.ts'
+import type { CallTerms } from './prepare.ts'
 
 type BodyOptions = Pick<CallOptions, 'maxBodyBytes' | 'formats' | 'includeUsage'>
 
@@ -30,6 +30,7 @@ export const TERM_RULES: OptionRules<Omit<CallTerms, 'minOutput' | 'includeUsage
   models: (option, value) => assertTexts(option, isObject(value) ? Object.values(value) : value),
   prices: hasMethod('priceOf', 'made by definePrices'),
   maxOutput: assertPositiveInteger,
+  usualOutput: assertPositiveInteger,
   input: assertFunction,
   allowFields: assertTexts,
   count: assertFunction,
@@ -58,7 +59,7 @@ export function assertCallOptions(
   rules: Readonly<Record<string, OptionRule>>,
 ): void {
   assertOptionRules(door, options, rules, 'subject')
-  const { maxOutput = MAX_OUTPUT, minOutput = maxOutput, learn } = options
+  const { maxOutput, minOutput = 1, learn } = options
   assertPositiveInteger(`${door}.minOutput`, minOutput, maxOutput)
   if (learn && options.minOutput) {
     throw new ConfigError('invalid_option', `${door}.learn`, 'must be left out with minOutput')

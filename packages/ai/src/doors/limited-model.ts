@@ -11,8 +11,9 @@ import { isCallersTool } from '../call/api.ts'
 import { tokensOf, unitsOfCall } from '../call/call-units.ts'
 import {
   countedName,
-  MAX_OUTPUT,
+  leastOutput,
   modelToCall,
+  outputOf,
   tierAsked,
   type PreparedCall,
 } from '../call/prepare.ts'
@@ -195,9 +196,11 @@ function prepareModelCall(
     throw toolRefusal('tools')
   }
   const { fields, thinking, cachesLong } = readProviderOptions(model, call, options.allowFields)
-  const most = options.maxOutput ?? MAX_OUTPUT
+  const [usual, allowed] = outputOf(model, fields, thinking, options)
   // The SDK sends the sum of both as the maximum.
+  const most = allowed - (options.maxOutput ? 0 : thinking)
   const output = Math.min(maxOutputTokens ?? most, most) + thinking
+  const least = leastOutput(usual - thinking, 0, options) + thinking
   const messages = prompt.map(messageToCount)
   const body = { ...fields, model, messages, tools, format: responseFormat }
   const bytes = byteLength(JSON.stringify(body))
@@ -215,7 +218,8 @@ function prepareModelCall(
     bodyFor: () => '',
     input,
     output,
-    floor: Math.min(output, (options.minOutput ?? output) + thinking),
+    usual: Math.min(output, Math.max(usual, least)),
+    floor: Math.min(output, least),
     thinking,
     ...unitsOfCall(model, usage, Math.max(input, bytes), options.prices),
   }

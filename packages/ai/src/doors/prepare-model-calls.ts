@@ -76,7 +76,7 @@ export function prepareModelCalls(
   async function prepare(request: Request): Promise<ReadyCall | RefusedCall> {
     try {
       const body = await readBody(request.clone(), options.maxBodyBytes)
-      const make = (): PreparedCall => prepareCall(body, options, api)
+      const make = (): PreparedCall => prepareCall(body, { ...options, learn: true }, api)
       const call = await (options.prices?.live?.prepare(make) ?? make())
       const cost = { ...NOTHING, ...call.cost }
       const unitsOf = (usage: Usage): ModelUnits => {

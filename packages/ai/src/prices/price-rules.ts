@@ -40,9 +40,10 @@ const priceRule =
 /** Throws a `ConfigError` unless `price` is the price of a model. */
 export const assertPrice: OptionRule = /* @__PURE__ */ priceRule({
   long: /* @__PURE__ */ priceRule({ above: assertUnits }),
+  source: assertText,
   asOf: assertText,
   endsOn: assertText,
-  source: assertText,
+  maxOutput: assertUnits,
 })
 
 /** Returns the error of an option, which must be a number of units unless the message says otherwise. */

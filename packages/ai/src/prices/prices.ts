@@ -27,6 +27,8 @@ export interface Rates {
 export interface ModelPrice extends Rates {
   /** The prices of the whole request when its input is longer than `above` tokens. */
   readonly long?: Rates & { readonly above: number }
+  /** The most output tokens of one answer that the model takes as a maximum. @default unknown */
+  readonly maxOutput?: number
   /** The day on which the source said so, such as `2026-10-24`. */
   readonly asOf?: string
   /** The source of the price, a URL. */

@@ -26,12 +26,17 @@ export interface FitRangeOptions<Unit extends string = string> {
   readonly floor: number
   /** The largest quantity to grant. */
   readonly most: number
+  /**
+   * The quantity above which no more is granted than a quarter of what is left has room for, so that one call leaves room
+   * for others. From `floor` to `most`. @default most
+   */
+  readonly usual?: number | undefined
   /** For each unit, the units that a million of the quantity cost: whole numbers. */
   readonly rates: Readonly<Partial<Record<Unit, number>>>
 }
 
 /** A range of which `reserve` grants the most that fits. Created by `fitRange`. */
-export interface FitRange<out Unit extends string = string> extends Fit<Rates> {
+export interface FitRange<out Unit extends string = string> extends Fit<Numbers> {
   /** Adds the cost of the floor to the rest of a call's cost. */
   costAtFloor(cost: Cost | undefined): Cost
   /** For the compiler alone; never set. */
@@ -40,6 +45,9 @@ export interface FitRange<out Unit extends string = string> extends Fit<Rates> {
 
 /** Rates are per so many of the quantity, so that a price below a micro-dollar is a whole number. */
 const PER = 1_000_000
+
+/** Of what is left, one part of so many may be granted above the usual quantity. */
+const PARTS = 4
 
 /** The largest product of a quantity and a rate: far enough below 2^53 that quotients round alike. */
 const MAX_PRODUCT = 2 ** 52
@@ -57,12 +65,12 @@ const MAX_PRODUCT = 2 ** 52
 export function fitRange<const Unit extends string>(
   options: FitRangeOptions<Unit>,
 ): FitRange<Unit> {
-  const { floor, most, rates } = validate(options)
+  const { floor, most, usual, rates } = validate(options)
   return {
     kind: RANGE,
     floor,
     most,
-    data: Object.fromEntries(rates),
+    data: { usual, rates: Object.fromEntries(rates) },
 
     costAtFloor(cost) {
       const sum: Record<string, number | undefined> =
@@ -73,10 +81,14 @@ export function fitRange<const Unit extends string>(
   }
 }
 
-/** The units that a million of the quantity cost, by unit. */
-type Rates = Readonly<Record<string, number>>
+/** The numbers of a range beside its bounds. */
+interface Numbers {
+  readonly usual: number
+  /** The units that a million of the quantity cost, by unit. */
+  readonly rates: Readonly<Record<string, number>>
+}
 
-export const RANGE: LuaFitKind<Rates> = {
+export const RANGE: LuaFitKind<Numbers> = {
   name: 'range',
 
   grant(fit, entries, findings) {
@@ -100,22 +112,26 @@ export const RANGE: LuaFitKind<Rates> = {
 
   lua: {
     args: (fit, policies) =>
-      [...policies.map((policy) => rateOf(fit, policy)), fit.floor, fit.most].map(String),
+      [...policies.map((policy) => rateOf(fit, policy)), fit.floor, fit.most, fit.data.usual].map(
+        String,
+      ),
     grant: luaTwin,
   },
 }
 
-const rateOf = ({ data: rates }: Fit<Rates>, { unit }: PolicyRule): number =>
+const rateOf = ({ data: { rates } }: Fit<Numbers>, { unit }: PolicyRule): number =>
   Object.hasOwn(rates, unit) ? (rates[unit] ?? 0) : 0
 
-/** Returns the largest quantity for which an entry has room. */
-function bound(fit: Fit<Rates>, { policy, cost }: Entry, { available }: Finding): number {
-  const { floor, most } = fit
+/** Returns the largest quantity to grant that an entry has room for. */
+function bound(fit: Fit<Numbers>, { policy, cost }: Entry, { available }: Finding): number {
+  const { floor, most, data } = fit
   const rate = rateOf(fit, policy)
   if (rate === 0) return most
+  const room = available - cost + units(floor, rate)
   // Cut to the cost of all before it is multiplied, so that the product is exact.
-  const room = Math.min(available - cost + units(floor, rate), units(most, rate))
-  return Math.max(floor, Math.min(most, Math.floor((room * PER) / rate)))
+  const quantity = (parts: number): number =>
+    Math.floor((Math.min(Math.floor(room / parts), units(most, rate)) * PER) / rate)
+  return Math.min(most, Math.max(floor, Math.min(data.usual, quantity(1)), quantity(PARTS)))
 }
 
 /** Returns the units that a quantity costs. */
@@ -135,7 +151,7 @@ function quantityOf(
 
 /** The Lua twin of `grant` and `charge`. */
 function luaTwin(parts: readonly ScriptPart[], groups: readonly (readonly number[])[]): string {
-  const count = parts.length + 2
+  const count = parts.length + 3
   const given = (place: number): string => fitArgument(place, count)
   const lower = (name: string, condition: string, part: ScriptPart): string => {
     const most = `bound(${costOf(part)}, ${availableTo(part)}, ${given(part.index)})`
@@ -154,25 +170,28 @@ function luaTwin(parts: readonly ScriptPart[], groups: readonly (readonly number
   ${charge} = ${charge} + units(quantity, ${rate}) - units(floor, ${rate})
 end`
   })
-  return `-- Grant the most that every enforced policy has room for.
-local floor, most = tonumber(${given(parts.length)}), tonumber(${given(parts.length + 1)})
+  return `-- Grant.
+local floor, most, usual = unpack(ARGV, #ARGV - 2)
 ${checkFitArguments(count)}
-local granted = most
+local granted = most + 0
 local function units(quantity, rate) return math.ceil(quantity * rate / ${PER}) end
 local function bound(cost, available, rate)
   if rate == '0' then return most end
-  local room = math.min(available - cost + units(floor, rate), units(most, rate))
-  return math.max(floor, math.min(most, math.floor(room * ${PER} / rate)))
+  local room = available - cost + units(floor, rate)
+  local function quantity(parts) return math.floor(math.min(math.floor(room / parts), units(most, rate)) * ${PER} / rate) end
+  return math.min(most, math.max(floor, math.min(usual, quantity(1)), quantity(${PARTS})))
 end
 ${grants.join('\n')}
 ${charges.join('\n')}`
 }
 
 function validate<Unit extends string>(options: FitRangeOptions<Unit>) {
-  assertKnownOptions('fitRange', options, ['floor', 'most', 'rates'])
+  assertKnownOptions('fitRange', options, ['floor', 'most', 'usual', 'rates'])
   const floor = assertPositiveInteger('fitRange.floor', options.floor)
   const most = assertPositiveInteger('fitRange.most', options.most)
   if (floor > most) throw invalid('floor', 'must not be above most')
+  const usual = assertPositiveInteger('fitRange.usual', options.usual ?? most)
+  if (usual < floor || usual > most) throw invalid('usual', 'must be from floor to most')
   const rates = new Map<string, number>()
   for (const [unit, rate] of Object.entries<number | undefined>(options.rates ?? {})) {
     if (unit === 'request' || unit === 'call') {
@@ -183,7 +202,7 @@ function validate<Unit extends string>(options: FitRangeOptions<Unit>) {
     rates.set(unit, rate)
   }
   if (rates.size === 0) throw invalid('rates', 'must name a unit, such as { token: 1_000_000 }')
-  return { floor, most, rates }
+  return { floor, most, usual, rates }
 }
 
 const invalid = (option: string, message: string): ConfigError =>

@@ -23,7 +23,7 @@ export function explainDenial({ decision, entries }: Outcome, runtime: LimiterRu
       left[entries.findIndex((one) => one.index === index && one.key === key) as 0] += units
     }
   }
-  const othersHold = policies.some((one, at) => one.reason === reason && one.burst > left[at as 0])
+  const othersHold = policies.some((one, n) => one.reason === reason && one.burst > left[n as 0])
   policies.forEach((state, index) => {
     const { fits, unit, cost, retryAfterMs, resetMs } = state
     if (!fits && unit !== 'request' && (othersHold || cost <= left[index as 0]))
