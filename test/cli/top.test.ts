@@ -17,7 +17,7 @@ it('shows what was used between two reads, and nothing of before', async () => {
     await flushUsage(running)
   }
   await spend('long-ago', 9)
-  const watched = app.sluice(['top', '--every', '2s', '--json'])
+  const watched = app.sluice(['top', '--every', '5s', '--json'])
   let left = 200
   const more = setInterval(() => {
     left -= 1
@@ -28,7 +28,7 @@ it('shows what was used between two reads, and nothing of before', async () => {
   expect(tenants.map(({ tenant }) => tenant)).toEqual(['acme', 'globex'])
   expect(tenants.every(({ usd }) => usd > 0)).toBe(true)
   const quiet = createOperator(redis.local)
-  const { out } = await quiet.app.sluice(['top', '--every', '1s'])
+  const { out } = await quiet.app.sluice(['top', '--every', '5s'])
   expect(out).toMatch(/^In the last [1-9]\d* s, for a minute: nothing was recorded\.$/)
 })
 
@@ -55,8 +55,12 @@ it('counts an hour that has begun between the reads as new, and forgets the one 
 })
 
 it.each([
-  ['top --every soon', '--every soon must be a duration up to 1h, such as 10s'],
-  ['top --every 2h', '--every 2h must be a duration up to 1h'],
+  [
+    'top --every soon',
+    '--every soon must be a duration from 5s, in which processes save usage, to 1h',
+  ],
+  ['top --every 2h', '--every 2h must be a duration from 5s'],
+  ['top --every 1s', '--every 1s must be a duration from 5s, in which processes save usage, to 1h'],
   ['top --top 0', '--top 0 must be a number from 1'],
 ])('%s is refused', async (args, says) => {
   const { err, exitCode } = await createOperator(redis.local).app.sluice(args.split(' '))

@@ -15,14 +15,17 @@ import { option } from '../wording.ts'
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
+/** The time in which processes save usage once, by default: a shorter one would see nothing, or five times as much. */
+const FLUSH_MS = 5_000
+
 export const top: Command = {
   summary: 'who spends now: the heaviest tenants of the last seconds',
   usage: `Usage: sluice top [--every DURATION] [--top N] [options]
 
 Reads what recordUsage has recorded twice, and shows the difference, by tenant, the largest first. Processes save it every 5
-seconds, so a shorter time shows less. In a terminal, it goes on until Ctrl-C.
+seconds, so no shorter time is taken. In a terminal, it goes on until Ctrl-C.
 
-  --every DURATION      the time between two reads (default: 10s)
+  --every DURATION      the time between two reads, from 5s (default: 10s)
   --top N               the most lines (default: 10)
 ${LIMITER_USAGE}`,
   options: { ...LIMITER_OPTIONS, every: { type: 'string' }, top: { type: 'string' } },
@@ -106,6 +109,8 @@ function rateText(tookMs: number, sums: readonly [tenant: string, Sums][], most:
 
 function everyOf(text: string): number {
   const ms = durationOf(text)
-  if (ms !== undefined && ms <= HOUR_MS) return ms
-  throw new CommandError(`${option('every')} ${text} must be a duration up to 1h, such as 10s`)
+  if (ms !== undefined && ms >= FLUSH_MS && ms <= HOUR_MS) return ms
+  throw new CommandError(
+    `${option('every')} ${text} must be a duration from 5s, in which processes save usage, to 1h`,
+  )
 }
