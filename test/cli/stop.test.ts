@@ -5,7 +5,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { ACME, createOperator, FREE, type Operator } from './operator.ts'
-import { removeProjects } from './project.ts'
+import { envOf, removeProjects } from './project.ts'
 
 const redis = sharedRedisOverHttp()
 afterAll(removeProjects)
@@ -74,6 +74,57 @@ describe('sluice stop', () => {
     expect(await limitsOf()).toEqual(['rpm 5', 'daily 500', 'budget 50000000', 'all 1000'])
     expect(await say('start', 'acme', '--yes')).toBe('acme is not stopped.')
   })
+
+  it.each([
+    ['which has not ended, applies again after start', false, 'budget 40000000'],
+    ['which has ended meanwhile, does not', true, 'budget 50000000'],
+  ])('a temporary setting of before, %s', async (_, hasEnded, budget) => {
+    await say('set', 'budget', 'limit=$40', '--tenant', 'acme', '--until', '24h', '--yes')
+    await say('stop', 'acme', '--yes')
+    const key = `${prefix}:config:default`
+    const history = (await redis.redis.hget(key, 'history')) ?? ''
+    const years = /20\d\d-(?=[^"]*Z")/g
+    if (hasEnded) await redis.redis.hset(key, 'history', history.replaceAll(years, '2000-'))
+    await say('stop', 'acme', '--until', '3d', '--yes')
+    const out = await say('start', 'acme', '--yes')
+    expect(out.includes('-> $40.00, until 20')).toBe(!hasEnded)
+    expect(await limitsOf()).toContain(budget)
+  })
+
+  it('is said by why, with its note, and no change of a limit ends it but start', async () => {
+    await say('stop', 'acme', '--yes', '--note', 'leaked key', '--by', 'ann')
+    const stopped = 'acme is stopped by ann (leaked key): sluice start acme ends it.'
+    const { out } = await app.sluice(['why', '--tenant', 'acme', '--route', 'chat'])
+    expect(out).toContain(`\n${stopped}\nDenied by rpm`)
+    expect(out).not.toContain('It fits now')
+    for (const change of [
+      'raise rpm 60 --until 24h',
+      'set rpm limit=60',
+      'raise budget $80 --until 24h',
+    ]) {
+      const args = [...change.split(' '), '--tenant', 'acme', '--yes']
+      const { err, exitCode } = await app.sluice(args)
+      expect({ change, err: err.includes(stopped), exitCode }).toEqual({
+        change,
+        err: true,
+        exitCode: 1,
+      })
+    }
+    expect(await limitsOf()).toContain('rpm 0')
+    await say('raise', 'rpm', '60', '--until', '24h', '--tenant', 'globex', '--yes')
+    await say('start', 'acme', '--yes')
+    await say('raise', 'rpm', '60', '--until', '24h', '--tenant', 'acme', '--yes')
+  })
+
+  it.each(['stop acme', 'stop acme --yes', 'start acme --yes'])(
+    'names a store that fails: %s',
+    async (args) => {
+      app.write('.env.local', envOf({ url: 'http://127.0.0.1:1', token: 'secret-token' }))
+      const { err, exitCode } = await app.sluice(args.split(' '))
+      const set = await app.sluice(['set', 'rpm', 'limit=5', '--yes'])
+      expect({ err, exitCode }).toEqual({ err: set.err, exitCode: 1 })
+    },
+  )
 
   it('outlives sluice apply, and is taken back by undo', async () => {
     await say('stop', 'acme', '--yes')

@@ -1,5 +1,5 @@
 import { subjectText } from '@sluice/core/internal/text'
-import { definitionOf, type PolicyRule } from '@sluice/core'
+import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE } from '../author.ts'
 import { changeSettings, type PolicyChange } from '../change-settings.ts'
 import { AMOUNTS } from '../change-text.ts'
@@ -7,6 +7,7 @@ import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { stopsOf, stopText } from '../stop-of.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
 import { untilOfPolicy } from '../until.ts'
@@ -49,6 +50,7 @@ ${LIMITER_USAGE}`,
     const end = until === undefined ? undefined : untilOfPolicy(until, rule)
     const subject = partOf(subjectOf(values), rule)
     const settings = settingsIn(given, rule)
+    await assertNotStopped(limiter, rule.name, subject, settings)
     // What is set for good applies now: a temporary change would hide it until its end.
     const change = { ...settings, until: end ?? null } as PolicyChange
     return changeSettings(values, limiter, { [policy]: change }, subject)
@@ -56,6 +58,20 @@ ${LIMITER_USAGE}`,
 }
 
 type Value = number | string
+
+/** @throws CommandError When a change would end the stop of a tenant, and does not say so. */
+async function assertNotStopped(
+  limiter: Limiter,
+  policy: string,
+  subject: Readonly<Record<string, string>> | undefined,
+  settings: Readonly<Record<string, Value | null>>,
+): Promise<void> {
+  const tenant = subject?.['tenant']
+  if (tenant === undefined || settings['limit'] === 0 || 'until' in settings) return
+  const stops = await stopsOf(limiter, tenant)
+  if (!stops.some((stop) => stop.policy === policy)) return
+  throw new CommandError(`nothing is changed: ${await stopText(limiter, tenant)}`)
+}
 
 /** Returns the subject if it is what a policy counts by, and no more. */
 function partOf(

@@ -1,3 +1,4 @@
+import { StoreError } from '@sluice/core'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE } from '../author.ts'
 import { changeSettings } from '../change-settings.ts'
 import type { Command } from '../command.ts'
@@ -5,6 +6,7 @@ import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { fullSubject, look } from '../look.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { settingsOf } from '../settings.ts'
 import { stoppablePolicies, tenantIn } from '../stoppable.ts'
 import { untilOf } from '../until.ts'
 
@@ -32,7 +34,10 @@ ${LIMITER_USAGE}`,
     const until = untilOf(textOf(values, 'until') ?? '365d')
     const { limiter, file } = await limiterFor(values, folder)
     const policies = stoppablePolicies(limiter, file)
-    const { policies: states } = await look(limiter, fullSubject(limiter, subject))
+    // Fails in the words of the store. A decision without it would have the code alone.
+    await settingsOf(limiter, subject)
+    const { policies: states, degraded } = await look(limiter, fullSubject(limiter, subject))
+    if (degraded) throw new StoreError(degraded.cause, 'The store failed')
     const shadows = policies.filter(
       (name) => !states.some((state) => state.name === name && state.enforced),
     )

@@ -1,5 +1,5 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
-import { explain, explanationText } from '@sluice/core/explain'
+import { explain, explanationText, type Explanation } from '@sluice/core/explain'
 import { askerText, asksText, timeText } from '@sluice/core/internal/text'
 import type { Command, Result, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
@@ -7,6 +7,7 @@ import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { noneText, recordedDenials } from '../recorded-denials.ts'
+import { stopText } from '../stop-of.ts'
 import { assertNotRefused } from '../store-refusal.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
@@ -57,19 +58,30 @@ ${LIMITER_USAGE}`,
     const explanation = await explain(limiter, subject, { cost })
     const { degraded } = explanation.decision
     await assertNotRefused(limiter, degraded?.cause)
+    const stopped =
+      degraded || subject['tenant'] === undefined
+        ? undefined
+        : await stopText(limiter, subject['tenant'])
     const users = await usersOf(limiter, explanation.decision, subject['tenant'])
     return {
       text: [
         askerText(subject, explanation.decision.plan),
         asksText(cost, denied?.at),
-        explanationText(explanation),
+        ...(stopped === undefined ? [] : [stopped]),
+        explanationText(stopped === undefined ? explanation : withoutRaises(explanation)),
         ...users.lines,
       ].join('\n'),
-      json: { subject, cost, denial: denied?.id, ...explanation, users: users.list },
+      json: { subject, cost, denial: denied?.id, stopped, ...explanation, users: users.list },
       exitCode: degraded ? 1 : 0,
     }
   },
 }
+
+/** Leaves out the limits that would let a request pass: a stop is to be ended, not outbid. */
+const withoutRaises = (explanation: Explanation): Explanation => ({
+  ...explanation,
+  denials: explanation.denials.map((denial) => ({ ...denial, raise: undefined })),
+})
 
 /** Options, and those that would have no effect beside them. */
 const APART: readonly (readonly [option: string, without: readonly string[]])[] = [
