@@ -55,8 +55,30 @@ const CASES: Readonly<Record<string, Case>> = {
     policies: [dailyCap({ name: 'daily', limit: 1, per }), monthlyCap(money)],
     spent: { request: 1, usd: 960_000 },
     asked: { request: 1, usd: 120_000 },
-    message: `This call may cost 1; 0 of 1 requests of policy "daily" are left. Retry in ${31 * 86_400} s.`,
+    message: `This call may cost 1; 0 of 1 requests of policy "daily" are left. Another limit denies for longer. Retry in ${31 * 86_400} s.`,
     remaining: '0',
+  },
+  'tokens of a minute, where a day denies for longer': {
+    policies: [
+      slidingWindow({ name: 'tpm', unit: 'token', limit: 1_000, ...minute }),
+      dailyCap({ name: 'daily', unit: 'token', limit: 1_000, per }),
+    ],
+    spent: { token: 900 },
+    asked: { token: 300 },
+    message:
+      'This call may cost 300; 100 of 1000 tokens of policy "tpm" are left. Another limit denies for longer. Retry in 86400 s.',
+    remaining: '100',
+  },
+  'two that deny for as long': {
+    policies: [
+      dailyCap({ name: 'daily', unit: 'token', limit: 1_000, per }),
+      dailyCap({ name: 'other', unit: 'token', limit: 1_000, per: 'global' }),
+    ],
+    spent: { token: 900 },
+    asked: { token: 300 },
+    message:
+      'This call may cost 300; 100 of 1000 tokens of policy "daily" are left until 02 Jan 2026 00:00:00 GMT.',
+    remaining: '100',
   },
   tokens: {
     policies: [slidingWindow({ name: 'tpm', unit: 'token', limit: 1_000, ...minute })],
