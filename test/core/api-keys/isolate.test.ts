@@ -88,7 +88,9 @@ describe('an isolate', () => {
     }
     clock.advance(1)
     expect(await resolve(key)).toBeInstanceOf(Refusal)
-    expect(problems).toMatchObject([{ code: 'store_unreachable' }])
+    // It decides nothing, so no mode of onStoreError is said: dollars would have another.
+    const message = 'Sluice: down (docs/errors.md#store_unreachable)'
+    expect(problems).toMatchObject([{ code: 'store_unreachable', message }])
     store.isDown = false
     expect(await resolve(key)).toMatchObject(ACME)
   })

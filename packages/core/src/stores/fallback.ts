@@ -66,7 +66,9 @@ export function withFallback(
       : new StoreError('store_failed', 'The store failed')
     const outcome = typeof onStoreError === 'function' ? onStoreError(request) : onStoreError
     const mode = typeof outcome === 'string' ? outcome : 'local'
-    const problem = { code, message: `${message}. onStoreError is '${mode}'`, place }
+    // Records alone, such as an API key, are no decision.
+    const end = request.entries.length > 0 ? `. onStoreError is '${mode}'` : ''
+    const problem = { code, message: message + end, place }
     outage ??= { since: request.now, place, origin }
     report(isOwn ? problem : { ...problem, error })
     const degraded = { cause: code, mode }
