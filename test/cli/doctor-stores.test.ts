@@ -151,6 +151,9 @@ const FAULTS: readonly Fault[] = [
   },
 ]
 
+/** With two databases, one of them refuses. */
+const TENANTS = ['acme', 'globex', 'initech', 'umbrella', 'hooli', 'stark']
+
 async function diagnose(way: Way): Promise<object> {
   const app = project({ 'limits.ts': limitsOver(way), '.env': way.variables() })
   const { out, err, exitCode } = await app.sluice(['doctor', '--json'])
@@ -175,6 +178,12 @@ describe.each(WAYS)('over $name, sluice doctor', (way) => {
     const text = new RegExp(
       code === 'eviction_on' ? word : `${way.names?.source ?? ''}.*\\(${word}\\)`,
     )
+    if (code === 'store_read_only') {
+      const app = project({ 'limits.ts': limitsOver(way), '.env': way.variables() })
+      const whys = await Promise.all(TENANTS.map((name) => app.sluice(['why', '--tenant', name])))
+      const said = `The store refuses to write (${word}), so onStoreError decides each call.`
+      expect(whys.some(({ out, exitCode }) => out.includes(said) && exitCode === 1)).toBe(true)
+    }
     expect(await diagnose(way)).toEqual({
       findings: [
         {

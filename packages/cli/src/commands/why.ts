@@ -1,6 +1,7 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText, type Explanation } from '@sluice/core/explain'
 import { askerText, asksText, timeText } from '@sluice/core/internal/text'
+import { writeRefusal } from '../doctor/database.ts'
 import type { Command, Result, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
@@ -21,7 +22,7 @@ export const why: Command = {
 
 Tells which limits deny a request now, when it fits, and what would let it pass: less cost, or a higher limit. With
 recordUsage, also who has used it up in the last hours. It charges nothing. With --id, tells why one request was denied,
-of those that recordDenials keeps for a day; --recent lists these.
+of those that recordDenials keeps for a day; --recent lists these. A store that refuses to write is said, too.
 
 ${SUBJECT_USAGE}
   --id ID               the X-Request-Id of a 429
@@ -62,6 +63,7 @@ ${LIMITER_USAGE}`,
       degraded || subject['tenant'] === undefined
         ? undefined
         : await stopText(limiter, subject['tenant'])
+    const refusal = degraded ? undefined : await writeRefusal(limiter, subject)
     const users = await usersOf(limiter, explanation.decision, subject['tenant'])
     return {
       text: [
@@ -69,10 +71,23 @@ ${LIMITER_USAGE}`,
         asksText(cost, denied?.at),
         ...(stopped === undefined ? [] : [stopped]),
         explanationText(stopped === undefined ? explanation : withoutRaises(explanation)),
+        ...(refusal === undefined
+          ? []
+          : [
+              `The store refuses to write (${refusal}), so onStoreError decides each call. To find out why: sluice doctor`,
+            ]),
         ...users.lines,
       ].join('\n'),
-      json: { subject, cost, denial: denied?.id, stopped, ...explanation, users: users.list },
-      exitCode: degraded ? 1 : 0,
+      json: {
+        subject,
+        cost,
+        denial: denied?.id,
+        stopped,
+        refusal,
+        ...explanation,
+        users: users.list,
+      },
+      exitCode: degraded || refusal !== undefined ? 1 : 0,
     }
   },
 }

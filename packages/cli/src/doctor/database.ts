@@ -62,6 +62,27 @@ export interface DatabaseReport {
   readonly unknown: readonly string[]
 }
 
+/**
+ * Returns why the store refuses a write for a subject, such as `OOM`; `undefined` if it writes. Looks at no limit: a full
+ * database answers reads, and no decision that charges.
+ */
+export async function writeRefusal(
+  limiter: Limiter,
+  subject: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  const { store, clock, clockIsInjected } = runtimeOf(limiter)
+  const dimensions = Object.entries(subject).map(([name, value]) => `${name}=${value}`)
+  const key = ['doctor', ...dimensions].join(':')
+  const write = { now: clock(), clockIsInjected, writes: [{ key, set: { at: '1' }, ttlMs: 1 }] }
+  try {
+    await store.run(writeOperation(write))
+    return undefined
+  } catch (error) {
+    if (error instanceof StoreError) return reasonOf(error.message)
+    throw error
+  }
+}
+
 /** Returns what each database in which the limiter counts says of itself. Writes records for a millisecond. */
 export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
   const { store, program, clock, clockIsInjected } = runtimeOf(limiter)
