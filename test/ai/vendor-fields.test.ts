@@ -65,7 +65,7 @@ const DOORS: Readonly<Record<string, (api: ModelApi, body: Body) => Promise<Door
     const refused = result?.status === 'rejected' ? (result.reason as Error).message : ''
     return {
       sent: provider.sent(),
-      refused: refused.replace(/ of limitedFetch, in place of withBudget/, ''),
+      refused,
     }
   },
 }

@@ -136,7 +136,7 @@ describe('withBudget', () => {
 
   it('returns what it was given', () => {
     const openai = withBudget(new OpenAI({ apiKey }), { store, tenant: DAILY })
-    expectTypeOf(openai).toEqualTypeOf<(tenant: string) => OpenAI>()
+    expectTypeOf(openai).toExtend<(tenant: string) => OpenAI>()
     expect(openai('acme')).toBeInstanceOf(OpenAI)
     const anthropic = withBudget(new Anthropic({ apiKey }), { store, tenant: DAILY })
     expectTypeOf(anthropic('acme')).toEqualTypeOf<Anthropic>()
@@ -213,5 +213,46 @@ describe('withBudget', () => {
     expect(make).toThrow(
       /withBudget\.client: must be a client with withOptions, such as new OpenAI/,
     )
+  })
+})
+
+describe('the options of every door', () => {
+  it('bound the output, allow fields and unseen input, and price what is not listed', async () => {
+    const bodies: unknown[] = []
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+    const fetch = async (_: unknown, init?: RequestInit) => {
+      bodies.push(JSON.parse(init?.body as string))
+      return Response.json({ object: 'chat.completion', model: 'gpt-none', choices: [], usage })
+    }
+    const openai = withBudget(new OpenAI({ apiKey, fetch }), {
+      store: memory(),
+      tenant: usd(1),
+      unknownModel: { input: 1_000_000, output: 10_000_000 },
+      maxOutput: 3_000,
+      usualOutput: 2_000,
+      minOutput: 100,
+      allowFields: ['prediction'],
+      unseenTokens: 1_000,
+    })
+    const image = { type: 'file' as const, file: { file_id: 'file-1' } }
+    await openai('acme').chat.completions.create({
+      model: 'gpt-none',
+      messages: [{ role: 'user', content: [image] }],
+      prediction: { type: 'content', content: 'Because' },
+    })
+    expect(bodies).toMatchObject([{ model: 'gpt-none', max_completion_tokens: 3_000 }])
+  })
+
+  it('a tenant has left what it has not spent, and no more than all have', async () => {
+    const provider = createProvider()
+    const options = { store: memory(), tenant: DAILY, total: 1.5 * DAILY }
+    const openai = withBudget(new OpenAI({ apiKey, fetch: provider.fetch }), options)
+    expect(await openai.left('acme')).toBe(DAILY)
+    await openai('acme').chat.completions.create({ model: 'gpt-4o', max_tokens: 50, messages })
+    await vi.waitFor(async () => expect(await openai.left('acme')).toBe(DAILY - billedBy(provider)))
+    expect(await openai.left('globex')).toBe(DAILY)
+    const { policies } = await openai.limiter.peek({ tenant: 'acme' }, { cost: { usd: 0 } })
+    expect(policies.map(({ name }) => name)).toEqual(['tenant.daily', 'total.daily'])
+    await expect(openai.left('')).rejects.toThrow('must be a text')
   })
 })

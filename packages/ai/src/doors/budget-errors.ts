@@ -1,5 +1,5 @@
-/* The errors of a client with a budget. They say what its user can do, who has fewer options than the function below. */
-import { ConfigError, InputError } from '@sluice/core'
+/* The errors of a client with a budget. They name `withBudget` and its options. */
+import { ConfigError } from '@sluice/core'
 import { refuse } from '@sluice/core/http'
 import { assertOfBody, refusalOf } from '../call/refused-body.ts'
 import type { Refusals } from './limited-fetch.ts'
@@ -12,17 +12,11 @@ export const REFUSALS: Refusals = {
     const { options } = refusalOf(error)
     return refuse({
       ...options,
-      message: `${error.input}: ${reworded(error.reason, 'limitedFetch')}`,
+      message: `${error.input}: ${error.reason}`,
     })
   },
   unpriced: (method) =>
     `withBudget refuses this ${method}: it is no model call that has a price, and may cost something. To send it without a charge, use the client that withBudget was given.`,
-}
-
-/** Returns the text of an error of the function below, with that function beside each option that is missing here. */
-function reworded(text: string, below: 'limitedFetch' | 'limitedModel'): string {
-  const inPlace = `of ${below}, in place of withBudget`
-  return text.replace(/allowFields(: \["[^"]*"\])?|option unseenTokens/, `$& ${inPlace}`)
 }
 
 /** Returns a limited model whose errors are explained. */
@@ -47,12 +41,7 @@ export function explainedModel(limited: AiSdkModel): AiSdkModel {
 function inOwnWords(error: unknown): unknown {
   if (error instanceof ConfigError) {
     const { code, option, reason } = error
-    return new ConfigError(
-      code,
-      option.replace(/^limitedModel/, 'withBudget'),
-      reworded(reason, 'limitedModel'),
-    )
+    return new ConfigError(code, option.replace(/^limitedModel/, 'withBudget'), reason)
   }
-  if (!(error instanceof InputError)) return error
-  return new InputError(error.code, error.input, reworded(error.reason, 'limitedModel'))
+  return error
 }

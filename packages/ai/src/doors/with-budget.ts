@@ -2,6 +2,7 @@ import {
   ConfigError,
   createLimiter,
   InputError,
+  StoreError,
   type Limiter,
   type Store,
   type Subject,
@@ -19,7 +20,9 @@ import {
 import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
 import type { Json } from '../json.ts'
-import type { Prices } from '../prices/prices.ts'
+import { definePrices, type ModelPrice, type Prices } from '../prices/prices.ts'
+import type { CallTerms } from '../call/prepare.ts'
+import { CALL_RULES } from '../call/rules.ts'
 import { explainedModel, REFUSALS } from './budget-errors.ts'
 import { hideCredentials } from './hidden-credentials.ts'
 import { refusingFetch, type FetchLike } from './limited-fetch.ts'
@@ -31,7 +34,10 @@ export interface ModelClient {
 }
 
 /** Options of `withBudget`. */
-export interface WithBudgetOptions {
+export interface WithBudgetOptions extends Pick<
+  CallTerms,
+  'maxOutput' | 'usualOutput' | 'minOutput' | 'unseenTokens' | 'allowFields'
+> {
   /** The place of the counts: `file('.sluice')`, `upstash()`, `durableObjects(env.LIMITS)`. */
   readonly store: Store
   /** The most that each tenant may spend in a window, in micro-dollars: `usd(5)`. */
@@ -42,6 +48,8 @@ export interface WithBudgetOptions {
   readonly window?: 'day' | 'month'
   /** The prices of models, made by `definePrices`. @default LIST_PRICES */
   readonly prices?: Prices
+  /** The price of models that are not listed, or `'deny'` to refuse them. @default that of `prices` */
+  readonly unknownModel?: ModelPrice | 'deny'
   /**
    * Keeps a call alive until it is settled, past the response and a client that goes away: `waitUntil` of
    * `cloudflare:workers`. @default none
@@ -53,13 +61,29 @@ export interface WithBudgetOptions {
 const isAmount = (value: unknown): boolean => isUnits(value) && (value === 0 || value >= 1_000)
 const assertAmount = /* @__PURE__ */ optionRule(isAmount, 'in micro-dollars, such as usd(5)')
 
+const { maxOutput, usualOutput, minOutput, unseenTokens, allowFields } = CALL_RULES
+const TERMS = { maxOutput, usualOutput, minOutput, unseenTokens, allowFields }
+
 const RULES: OptionRules<WithBudgetOptions> = {
+  ...TERMS,
   store: /* @__PURE__ */ hasMethod('check', "a store, such as file('.sluice') or upstash()"),
   tenant: assertAmount,
   total: assertAmount,
   window: /* @__PURE__ */ oneOf('day', 'month'),
   prices: /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices'),
+  // Checked by definePrices.
+  unknownModel: () => undefined,
   waitUntil: assertFunction,
+}
+
+/** The clients of tenants, whose calls one limiter decides. */
+export interface Budgeted<Client> {
+  /** Returns the client of a tenant. @throws InputError Without a tenant. */
+  (tenant: string): Client
+  /** The limiter, for the command and for pages about limits. */
+  readonly limiter: Limiter
+  /** Returns what is left for a tenant, in micro-dollars: less, if the total has less. @throws StoreError When the store fails. */
+  left(tenant: string): Promise<number>
 }
 
 /**
@@ -68,7 +92,7 @@ const RULES: OptionRules<WithBudgetOptions> = {
  * The client of a tenant holds no key, so that it opens no WebSocket: only its calls over HTTP have one.
  *
  * @param client A client of OpenAI's or Anthropic's SDK, or a language model of the AI SDK.
- * @returns A function that returns the client of a tenant. It throws an `InputError` without a tenant.
+ * @returns A function that returns the client of a tenant, with `limiter`, and `left`: what a tenant may still spend.
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
  * const openai = withBudget(new OpenAI(), { store: file('.sluice'), tenant: usd(5) })
@@ -77,33 +101,52 @@ const RULES: OptionRules<WithBudgetOptions> = {
 export function withBudget<Client extends ModelClient | AiSdkModel>(
   client: Client,
   options: WithBudgetOptions,
-): (tenant: string) => Client {
+): Budgeted<Client> {
   const limitTo = waysOf(client)
   assertOptionRules('withBudget', options, RULES, 'store', 'tenant')
-  const { store, tenant: each, total, window = 'day', prices = LIST_PRICES, waitUntil } = options
+  const { store, tenant: each, total, window = 'day', unknownModel } = options
+  const { prices: base = LIST_PRICES } = options
+  const prices =
+    unknownModel === undefined
+      ? base
+      : { ...definePrices({}, { base, unknownModel }), live: base.live }
+  const given = Object.keys(options).filter((name) => name in TERMS || name === 'waitUntil')
+  const terms = Object.fromEntries(given.map((name) => [name, options[name as 'waitUntil']]))
   const cap = window === 'day' ? 'daily' : 'monthly'
   const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'] })]
   if (total !== undefined) policies.push(budget({ name: 'total', [cap]: total, per: 'global' }))
   const extensions = prices.live ? [prices.live.extension] : []
   const limiter = createLimiter({ store, policies, extensions })
 
-  return (tenant) => {
-    if (typeof tenant === 'string' && tenant !== '') {
-      return limitTo(limiter, {
-        subject: { tenant },
-        prices,
-        ...(waitUntil && { waitUntil }),
-      }) as Client
-    }
-    const message = 'must be a text that is not empty: whose budget the call is charged to'
-    throw new InputError('invalid_subject', 'withBudget(…)(tenant)', message)
-  }
+  return Object.assign(
+    (tenant: string) =>
+      limitTo(limiter, { ...terms, subject: subjectOf(tenant), prices }) as Client,
+    {
+      limiter,
+      async left(tenant: string) {
+        const { degraded, policies: states } = await limiter.peek(subjectOf(tenant), {
+          cost: { usd: 0 },
+        })
+        if (degraded)
+          throw new StoreError(degraded.cause, 'The store failed, so nobody knows what is left')
+        return Math.min(...states.map(({ remaining }) => remaining))
+      },
+    },
+  )
 }
 
-interface Terms {
+interface Terms extends Pick<
+  WithBudgetOptions,
+  'maxOutput' | 'usualOutput' | 'minOutput' | 'unseenTokens' | 'allowFields' | 'waitUntil'
+> {
   readonly subject: Subject
   readonly prices: Prices
-  readonly waitUntil?: WaitUntil
+}
+
+function subjectOf(tenant: unknown): Subject {
+  if (typeof tenant === 'string' && tenant !== '') return { tenant }
+  const message = 'must be a text that is not empty: whose budget the call is charged to'
+  throw new InputError('invalid_subject', 'withBudget(…)(tenant)', message)
 }
 
 const PROBE: FetchLike = async () => Response.error()
