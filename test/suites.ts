@@ -33,6 +33,7 @@ export const SUITES = {
     files: [
       DURABLE_OBJECTS,
       'test/conformance/conformance.test.ts',
+      'test/ai/live-prices.test.ts',
       'test/core/api-keys/stores.test.ts',
       'test/core/configuration/{after-a-pause,configure,history,records,reset,reset-routes,temporary}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',

@@ -11,21 +11,23 @@ const TARBALL = /^\/(@[^/]+\/[^/]+)\/-\/(.+\.tgz)$/
 export async function startRegistry() {
   const packages = new Map()
   const tarballs = new Map()
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname)
+    const json = { 'content-type': 'application/json' }
     if (request.method === 'PUT') {
       const chunks = []
-      for await (const chunk of request) chunks.push(chunk)
-      publish(JSON.parse(Buffer.concat(chunks).toString()))
-      response.writeHead(201, { 'content-type': 'application/json' }).end('{"ok":true}')
+      request.on('data', (chunk) => chunks.push(chunk))
+      request.on('end', () => {
+        publish(JSON.parse(Buffer.concat(chunks).toString()))
+        response.writeHead(201, json).end('{"ok":true}')
+      })
       return
     }
     const tarball = tarballs.get(path)
     const manifest = packages.get(path.slice(1))
     if (tarball) response.writeHead(200).end(tarball)
-    else if (manifest) {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(manifest))
-    } else response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
+    else if (manifest) response.writeHead(200, json).end(JSON.stringify(manifest))
+    else response.writeHead(404, json).end('{}')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${server.address().port}/`

@@ -86,3 +86,10 @@ export const answer: FetchLike = async () =>
     choices: [{ index: 0, message: { role: 'assistant', content: 'So.' }, finish_reason: 'stop' }],
     usage: USAGE,
   })
+
+/** Returns a promise, and the function that fulfils it. */
+export function gate(): [opened: Promise<void>, open: () => void] {
+  let open = (): void => {}
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return [opened, open]
+}

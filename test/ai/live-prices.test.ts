@@ -13,7 +13,7 @@ import { withBudget } from '@sluice/ai/with-budget'
 import { describe, expect, it } from 'vitest'
 import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
 import { storesOf, STORES_TO_TEST } from '../support/stores.ts'
-import { answer, app, BASE, costAt, NEW_PRICE } from './live-prices-support.ts'
+import { answer, app, BASE, costAt, gate, NEW_PRICE } from './live-prices-support.ts'
 
 describe.each(STORES_TO_TEST)('live prices in %s', (name) => {
   const newStore = storesOf(name)
@@ -156,10 +156,10 @@ describe('live prices', () => {
     const { clock, isolate } = app(memory({ maxKeys: 100_000 }))
     const allowLower = true
     const sent: unknown[] = []
-    let opened = Promise.withResolvers<void>()
+    let [opened, open] = gate()
     const held: FetchLike = async (...request) => {
       sent.push(request)
-      await opened.promise
+      await opened
       return answer(...request)
     }
     const isolates = Array.from({ length: 10 }, () => isolate({ allowLower }, held))
@@ -167,7 +167,7 @@ describe('live prices', () => {
     const calls = 3_334
     let before = 10
     for (const [round, after] of [20, 5, 10].entries()) {
-      opened = Promise.withResolvers()
+      ;[opened, open] = gate()
       sent.length = 0
       const send = (index: number) =>
         isolates[index % 10]?.call('known', `tenant-${round}-${index}`)
@@ -179,7 +179,7 @@ describe('live prices', () => {
       })
       clock.advance(60_000)
       const late = Array.from({ length: calls / 2 }, (_, index) => send(calls / 2 + index))
-      opened.resolve()
+      open()
       await Promise.all([...early, ...late])
       const allowed = [before, after].map(costAt)
       const began = costAt(before)

@@ -211,13 +211,13 @@ describe.each(WAYS)('over $name, sluice doctor', (way) => {
 })
 
 /** A cluster client of node-redis, which waits for its connections or does not. */
-const nodeRedisCluster = (connect: string): string => `
+const nodeRedisCluster = (waiting: string): string => `
 import { createLimiter, slidingWindow } from '@sluice/core'
 import { redis } from '@sluice/core/redis'
 import { createCluster } from 'redis'
 const client = createCluster({ rootNodes: [{ url: \`redis://127.0.0.1:\${process.env.PORT}\` }] })
 client.on('error', () => {})
-${connect}
+${waiting}
 export const limiter = createLimiter({
   store: redis({ client, timeoutMs: 2_000 }),
   policies: [slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })],

@@ -38,7 +38,7 @@ describe('npm run demo -- --drive', () => {
     expect(output).toContain(
       '✓ an allowed request is one request to the store, and a denied one at',
     )
-    expect(output).toContain('✓ runaway agent: a model call is two requests to the store')
+    expect(output).toContain('✓ runaway agent: a model call is at most two requests to the store')
     expect(output).toContain('All 20 checks held.')
     expect(code).toBe(0)
   })

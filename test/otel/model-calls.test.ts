@@ -221,9 +221,9 @@ describe('timedFetch', () => {
   })
 })
 
-describe('embeddings have the names of the conventions for embeddings', () => {
-  const answer = async () => Response.json({ data: [], usage: { prompt_tokens: 7 } })
+const embed = async () => Response.json({ data: [], usage: { prompt_tokens: 7 } })
 
+describe('embeddings have the names of the conventions for embeddings', () => {
   it.each([
     ['by the path', {}, 'https://api.example.com/v1/embeddings', 'embeddings'],
     ['by the path, with a query', {}, 'https://api.example.com/v1/embeddings?a=b', 'embeddings'],
@@ -245,7 +245,7 @@ describe('embeddings have the names of the conventions for embeddings', () => {
   ])('%s', async (_, options, address, kind) => {
     const sdk = startSdk()
     const { meterProvider } = sdk
-    const send = timedFetch({ provider: 'openai', meterProvider, fetch: answer, ...options })
+    const send = timedFetch({ provider: 'openai', meterProvider, fetch: embed, ...options })
     await (await send(address)).text()
     const other = kind === 'embeddings' ? 'inference' : 'embeddings'
     const [point] = await sdk.points(`gen_ai.client.${kind}.duration`)

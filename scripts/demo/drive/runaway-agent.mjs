@@ -72,8 +72,10 @@ export async function runawayAgent(stack) {
   if (!Number.isNaN(storeCount)) {
     const expected =
       [...calls, ...beside, ...[...calls, ...beside].filter(isAllowed)].length + peeks
-    const claim = 'a model call is two requests to the store, and a refused one is one'
-    check(claim, storeCount === expected, `${storeCount} requests, not ${expected}`)
+    const claim = 'a model call is at most two requests to the store, and a refused one is one'
+    // Calls at once share a request.
+    const isShared = storeCount > 0 && storeCount <= expected
+    check(claim, isShared, `${storeCount} requests, not ${expected} at most`)
   }
   return { checks, summary }
 }
