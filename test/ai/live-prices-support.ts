@@ -89,7 +89,7 @@ export const answer: FetchLike = async () =>
 
 /** Returns a promise, and the function that fulfils it. */
 export function gate(): [opened: Promise<void>, open: () => void] {
-  let open = (): void => {}
-  const opened = new Promise<void>((resolve) => (open = resolve))
-  return [opened, open]
+  const waiting: (() => void)[] = []
+  const opened = new Promise<void>((resolve) => waiting.push(resolve))
+  return [opened, () => waiting[0]?.()]
 }

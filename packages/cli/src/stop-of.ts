@@ -37,7 +37,7 @@ export async function endOfStop(
   const stops = stopsIn(await readHistory(limiter), policy, tenant)
   const before = stops.find(({ from }) => !isStop(from))?.from?.temporary
   if (!before || Date.parse(before.until) <= Date.now()) return { until: null }
-  return { ...before, until: new Date(before.until) } as PolicyChange
+  return { ...before, until: new Date(before.until) }
 }
 
 /** Returns a sentence that says by whom a tenant was stopped and why; `undefined` if it is not stopped. */
