@@ -70,17 +70,32 @@ export async function writeRefusal(
   limiter: Limiter,
   subject: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
-  const { store, clock, clockIsInjected } = runtimeOf(limiter)
   const dimensions = Object.entries(subject).map(([name, value]) => `${name}=${value}`)
-  const key = ['doctor', ...dimensions].join(':')
-  const write = { now: clock(), clockIsInjected, writes: [{ key, set: { at: '1' }, ttlMs: 1 }] }
+  const { refusal } = await answerAt(limiter, ['doctor', ...dimensions].join(':'))
+  return refusal === '' ? undefined : reasonOf(refusal)
+}
+
+/** Writes a record under a key for a millisecond. Redis also says why it does not, and whether it evicts. */
+async function answerAt(limiter: Limiter, key: string): Promise<Answer> {
+  const { store, clock, clockIsInjected } = runtimeOf(limiter)
+  const startedAt = Date.now()
   try {
-    await store.run(writeOperation(write))
-    return undefined
+    const answer = await store.run({ kind: ASK, keys: [key], data: undefined, startedAt })
+    if (answer) return answer
   } catch (error) {
-    if (error instanceof StoreError) return reasonOf(error.message)
-    throw error
+    const { code } = error as StoreError
+    if (DEAD.has(code)) return { refusal: '', failure: code }
   }
+  const writes = [{ key, set: { at: '1' }, ttlMs: 1 }]
+  try {
+    await store.run(writeOperation({ now: clock(), clockIsInjected, writes }, startedAt))
+  } catch (error) {
+    // Decisions have found other failures.
+    if (error instanceof StoreError && error.code === 'store_refused') {
+      return { refusal: error.message, place: error.place }
+    }
+  }
+  return { refusal: '' }
 }
 
 /** Returns what each database in which the limiter counts says of itself. Writes records for a millisecond. */
@@ -101,26 +116,9 @@ export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
 
   async function ask(tenant: string): Promise<Answer> {
     const key = keyOf(tenant)
-    const startedAt = Date.now()
-    let answer: Answer | undefined
-    try {
-      answer = await store.run({ kind: ASK, keys: [key], data: undefined, startedAt })
-    } catch (error) {
-      const { code } = error as StoreError
-      if (DEAD.has(code)) return { refusal: '', failure: code }
-    }
-    if (answer?.refusal) return { ...answer, place: await placeOf(key) }
-    if (answer) return answer
-    const write = { ...now, writes: [{ key, set: { at: '1' }, ttlMs: 1 }] }
-    try {
-      await store.run(writeOperation(write, startedAt))
-    } catch (error) {
-      // Decisions have found other failures.
-      if (error instanceof StoreError && error.code === 'store_refused') {
-        return { refusal: error.message, place: error.place }
-      }
-    }
-    return { refusal: '' }
+    const answer = await answerAt(limiter, key)
+    if (!answer.refusal || answer.place !== undefined) return answer
+    return { ...answer, place: await placeOf(key) }
   }
 
   /** Returns true if the store has several places. A dead one does not say so, but others do. */
