@@ -12,12 +12,20 @@ import { startModel } from './model.mjs'
 import { run } from './processes.mjs'
 import { startRegistry } from './registry.mjs'
 import { FRAMEWORKS, tryInit, tryPage } from './start.mjs'
+import { NODES, tryVersion } from './versions.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const TRIES = { installed: tryInstalled, page: tryPage, init: tryInit, example: tryExample }
+const TRIES = {
+  installed: tryInstalled,
+  node: tryVersion,
+  page: tryPage,
+  init: tryInit,
+  example: tryExample,
+}
 const examples = readdirSync(join(root, 'examples'), { withFileTypes: true })
 const all = [
   'installed:core',
+  ...NODES.map((version) => `node:${version}`),
   ...Object.keys(FRAMEWORKS).flatMap((name) => [`page:${name}`, `init:${name}`]),
   ...examples.filter((entry) => entry.isDirectory()).map(({ name }) => `example:${name}`),
 ]
