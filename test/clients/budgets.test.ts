@@ -44,11 +44,13 @@ const SPENT: Readonly<Record<string, Omit<ReservingOptions, 'format'>>> = {
   'a spent daily budget': {
     policies: [budget({ daily: usd(0.01), per })],
     cost: { usd: usd(0.006) },
+    isSpent: true,
     clock,
   },
   'a spent monthly budget': {
     policies: [budget({ daily: usd(1), monthly: usd(0.01), per })],
     cost: { usd: usd(0.006) },
+    isSpent: true,
     clock,
   },
   'a spent budget beside a spent minute': {
@@ -57,6 +59,7 @@ const SPENT: Readonly<Record<string, Omit<ReservingOptions, 'format'>>> = {
       slidingWindow({ name: 'tpm', limit: 100, window: '1m', per, unit: 'token' }),
     ],
     cost: { usd: usd(0.01), token: 60 },
+    isSpent: true,
     clock,
   },
 }
@@ -92,6 +95,13 @@ const SHORT: Readonly<Record<string, Omit<ReservingOptions, 'format'>>> = {
   'a bucket of tokens': {
     policies: [tokenBucket({ name: 'tokens', limit: 100, window: '600ms', per, unit: 'token' })],
     cost: { token: 60 },
+  },
+  'a budget that a call in flight holds': {
+    policies: [budget({ daily: usd(0.01), per })],
+    cost: { usd: usd(0.006) },
+    // It has used nothing, and returns all.
+    onDenied: (before) => before.settle({ usd: 0 }),
+    clock,
   },
   'a slot of a call in flight': {
     policies: [concurrency({ name: 'in-flight', limit: 1, per })],

@@ -9,6 +9,8 @@ export interface ReservingOptions {
   readonly format: DenialFormat
   /** The cost that each call reserves. An earlier call has reserved it, too, and left no room. */
   readonly cost: Cost
+  /** True if the earlier call has ended, and used what it has reserved. */
+  readonly isSpent?: boolean
   /** Hears of the call before when another one is denied, to end it, say. */
   readonly onDenied?: (before: Reservation) => Promise<unknown>
   readonly clock?: () => number
@@ -19,7 +21,7 @@ export interface ReservingOptions {
  * everything.
  */
 export async function startReserving(options: ReservingOptions): Promise<Provider> {
-  const { policies, format, cost, onDenied, clock } = options
+  const { policies, format, cost, isSpent, onDenied, clock } = options
   const limiter = createLimiter({ store: memory(), policies, ...(clock && { clock }) })
   const subject = { tenant: 'acme' }
   let before: Reservation | undefined
@@ -28,6 +30,7 @@ export async function startReserving(options: ReservingOptions): Promise<Provide
     if (before === undefined) {
       const first = await reserve(limiter, subject, { cost })
       if (!first.allowed) throw new Error('There was no room to begin with')
+      if (isSpent) await first.settle({})
       before = first
     }
     const decision = await reserve(limiter, subject, { cost })
