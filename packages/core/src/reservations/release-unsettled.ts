@@ -13,7 +13,7 @@ import { argument, KEY_BEFORE_LAST } from '../lua/expressions.ts'
 import { CLOCK } from '../lua/program.ts'
 import { KEPT, noteCharge, writeMark, type Unsettled } from './mark.ts'
 import { chargeOf, markKey, parseReservation, type ReservationData } from './reservation-data.ts'
-import { settle, type Settled } from './settle.ts'
+import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
 import { startTelling } from './telling.ts'
 
@@ -38,8 +38,7 @@ export const release = (): Unsettled => RELEASE
 
 /**
  * Releases the reservations of the subject's partition that were made with `release` and not settled in time.
- * Returns their number, at most 64. After a failure, call it again: it repeats the releases that have no answer, and counts
- * them.
+ * Returns their number, at most 64.
  *
  * @throws InputError When the subject is no object, or lacks a dimension.
  * @throws StoreError When the store fails.
@@ -83,64 +82,17 @@ const RELEASE: Unsettled = {
 
   async sweep(runtime, openKey, waitUntil) {
     const due = await runtime.store.run(findDue(runtime, openKey))
-    const unanswered = unansweredReleases(runtime)
-    for (const data of due) {
+    const swept = due.map((data) => {
       const telling = startTelling()
       const attempt = () => settle(data, runtime, () => 0, telling, true)
-      if (!unanswered.has(data.id)) unanswered.set(data.id, { attempt, openKey, isRepeat: false })
-    }
-    const swept = [...unanswered].filter(([, one]) => one.openKey === openKey)
-    const released = await Promise.all(
-      swept.map(async ([id, { attempt, isRepeat }]) => {
-        try {
-          const { applied, why } = await attempt()
-          unanswered.delete(id)
-          // The attempt before has done it, and nobody has counted it.
-          return applied || (isRepeat && why === 'settled_before')
-        } catch (error) {
-          unanswered.set(id, { attempt, openKey, isRepeat: true })
-          // Nobody else finds it in the list, so only this process can tell listeners that it is released.
-          if (runtime.events.settled) runInBackground(repeatRelease(runtime, attempt), waitUntil)
-          throw error
-        }
-      }),
-    )
-    return released.filter(Boolean).length
+      return attempt().catch((error: unknown) => {
+        // Nobody else finds it in the list, so only this process can tell listeners that it is released.
+        if (runtime.events.settled) runInBackground(settleWithRetry(attempt), waitUntil)
+        throw error
+      })
+    })
+    return (await Promise.all(swept)).filter(({ applied }) => applied).length
   },
-}
-
-/** A release, from its first attempt until there is an answer. */
-interface Release {
-  readonly attempt: () => Promise<Settled>
-  readonly openKey: string
-  readonly isRepeat: boolean
-}
-
-/** The most releases without an answer to remember. Past it, the first is forgotten. */
-const MAX_UNANSWERED = 1_000
-
-const releases = new WeakMap<object, Map<string, Release>>()
-
-/** Returns the releases of a limiter that have no answer: the store may have done them, and then lists them no more. */
-function unansweredReleases({ events }: LimiterRuntime): Map<string, Release> {
-  const known = releases.get(events) ?? new Map<string, Release>()
-  releases.set(events, known)
-  if (known.size > MAX_UNANSWERED) known.delete(known.keys().next().value as string)
-  return known
-}
-
-/** Repeats a release, whose listeners wait for it. */
-async function repeatRelease(
-  { events }: LimiterRuntime,
-  attempt: () => Promise<Settled>,
-): Promise<void> {
-  try {
-    await settleWithRetry(attempt)
-  } catch (error) {
-    const message =
-      'A release without an answer was repeated in vain; usage has the estimate, until the next sweep of this process repeats it'
-    events.problem({ code: 'reservation_lost', message, error })
-  }
 }
 
 interface Open {
