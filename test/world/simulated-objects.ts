@@ -185,7 +185,7 @@ export class SimulatedObjects {
   }
 
   #judgeDecision(
-    { id, apply, entries, mark }: StoreRequest,
+    { id, apply, entries, mark, reads }: StoreRequest,
     reply: StoreReply,
     charges: ReadonlyMap<number, number> | undefined,
   ): void {
@@ -198,7 +198,10 @@ export class SimulatedObjects {
     })
     const noted = mark && (charges ?? new Map<number, number>())
     const isOverrun = rows.every(({ rule, cost, limit }) => rule.leaseMs > 0 && cost + limit === 1)
-    const known = { rows, rules, isOverrun, mark: mark?.keys.at(-1) }
+    const isOutdated = reads.some(
+      ({ is }, at) => is !== undefined && is !== (reply.values[at] ?? ''),
+    )
+    const known = { rows, rules, isOverrun, isOutdated, mark: mark?.keys.at(-1) }
     const decided = { id, now: reply.now, apply, ...known }
     this.judge.decided(decided, noted, this.#world.scheduler.now)
   }

@@ -29,6 +29,8 @@ export interface Decided {
   readonly id: string
   readonly now: number
   readonly apply: boolean
+  /** True if a record is not as the caller has read it, so nothing may be charged. */
+  readonly isOutdated: boolean
   readonly rows: readonly Row[]
   /** The policies of the call. */
   readonly rules: readonly Rule[]
@@ -126,11 +128,30 @@ export function readDecision(
     id: args[2] ?? '',
     now: Number(reply[0]),
     apply: args[at] === '1',
+    isOutdated: isOutdated(args.slice(at + 1), reply.slice(1 + 4 * rules.length)),
     rows,
     rules,
     isOverrun,
     mark: isMarked ? keys.at(-1) : undefined,
   }
+}
+
+/** The fields of records that a decision reads. */
+const FIELDS = new Set(['settings', 'version', 'plan', 'state'])
+
+/**
+ * Reads whether a record has another value than the caller expects: its field and that value stand after the arguments
+ * of the mark, and what it is stands at the end of the reply, after what was granted. Any value is `*`, none is empty.
+ */
+function isOutdated(args: readonly string[], reply: readonly unknown[]): boolean {
+  const values = reply.filter((value) => typeof value !== 'number')
+  const first = args.findIndex((_, at) =>
+    values.every((__, index) => FIELDS.has(args[at + 2 * index] ?? '')),
+  )
+  return values.some((value, index) => {
+    const expected = args[first + 2 * index + 1]
+    return expected !== '*' && expected !== (value ?? '')
+  })
 }
 
 /** Takes a call that makes several decisions apart: the keys and arguments of each. */

@@ -83,7 +83,7 @@ export class ServerJudge {
 
   /** Judges a decision. `charges` are the units noted in its mark, by position. */
   decided(decided: Decided, charges: ReadonlyMap<number, number> | undefined, at: number): void {
-    const { rows, rules, now, apply, id, isOverrun } = decided
+    const { rows, rules, now, apply, id, isOverrun, isOutdated } = decided
     this.tally.decisions += 1
     if (now !== at) this.#accuse(`decided at ${now}, not at the time of Redis`)
     let isDenied = false
@@ -99,7 +99,7 @@ export class ServerJudge {
         this.shares.decided(row, now)
       }
     }
-    if (isDenied || !apply) {
+    if (isDenied || !apply || isOutdated) {
       if (isDenied) this.tally.denials += 1
       const charged = rows.filter((row) => row.charged).map(({ rule }) => rule.name)
       if (charged.length > 0) this.#accuse(`a denied request has charged ${charged.join()}`)
