@@ -1,7 +1,15 @@
 // Publishes the packages to a registry on this machine, as a release would, and follows the pages as a user would:
 // each page to start with and `sluice init` in an empty folder, and the apps in examples/.
 // Arguments choose: `npm run rehearse -- page:hono init:express example:astro`.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,7 +46,11 @@ if (unknown.length > 0) {
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-rehearsal-'))
 const registry = await startRegistry()
-const env = { NPM_CONFIG_USERCONFIG: userConfig(), PATH: pathOfUser() }
+const env = {
+  NPM_CONFIG_USERCONFIG: userConfig(),
+  npm_config_cache: await ownCache(),
+  PATH: pathOfUser(),
+}
 const version = await publishAll()
 const model = await startModel()
 const context = { env, model, version }
@@ -89,6 +101,16 @@ async function publishAll() {
   }
   console.log(`published: ${registry.names().length} of ${packages.length} packages`)
   return JSON.parse(readFileSync(join(root, 'packages/core/package.json'), 'utf8')).version
+}
+
+/** Makes a cache that has what the user's has, but for the commands that `npx` has installed: ours may be older ones. */
+async function ownCache() {
+  const cache = join(folder, 'cache')
+  const users = (await run(root, 'npm config get cache', {})).split('\n').at(-1)
+  mkdirSync(cache)
+  mkdirSync(join(users, '_cacache'), { recursive: true })
+  symlinkSync(join(users, '_cacache'), join(cache, '_cacache'))
+  return cache
 }
 
 /** Writes settings of npm that are the user's own, but for where our packages are. */

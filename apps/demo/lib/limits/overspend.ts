@@ -5,7 +5,9 @@ import { upstash } from '@sluice/core/upstash'
 /** The budget of each way of a comparison, in micro-dollars. */
 export const BUDGET = usd(1)
 
-const store = upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 5_000) })
+// Calls come to the store in the order in which they ask, so that each comparison has the same figures.
+const pipeline = false
+const store = upstash({ pipeline, timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 5_000) })
 
 /** The comparison's budgets, one for each `run`: it ends by itself, without leaving anything in the store. */
 export const budgetLimiter = createLimiter({
