@@ -22,6 +22,7 @@ export async function POST(request: Request): Promise<Response> {
     model: limitedModel(openai('gpt-6.2-sol'), limiter, {
       subject: { tenant },
       prices: LIST_PRICES,
+      maxOutput: 16_384, // with thinking; an answer that is under way holds its cost
     }),
     messages: await convertToModelMessages(messages),
     maxRetries: 0,
