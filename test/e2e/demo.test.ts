@@ -59,7 +59,8 @@ describe('npm run demo -- --drive', () => {
     })
     expect(output).toContain(`with Upstash at ${new URL(upstash.url).host}`)
     expect(output).toContain('All 18 checks held.')
-    expect(upstash.requests).toBeGreaterThan(300)
+    // Calls at once share a request.
+    expect(upstash.requests).toBeGreaterThan(100)
     expect(code).toBe(0)
   })
 })
