@@ -15,7 +15,7 @@ type LongRow = readonly [usual: Row, above: number, long?: Row]
 /** Rows by name. Several names that have one price are separated by a blank. */
 export type Rows = Readonly<Record<string, Row | LongRow>>
 
-/** What a page said on a day. */
+/** The source of prices: a page, and the day on which it was read. */
 type Page = readonly [asOf: string, source: string, rows: Rows]
 
 /**

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 /** Returns the policies that were counted in another way in the last hour, as far as usage is recorded. */
 export async function judgeCounts(limiter: Limiter): Promise<Finding[]> {
   const rows = await rowsOf(limiter)
-  // What stands beside a limit, such as its line, counts no units.
+  // A policy beside a limit, such as its line, counts no units.
   const rules = definitionOf(limiter).rules.filter(({ follows }) => !follows)
   return rules.flatMap((rule) => {
     const { name, windowMs, per } = rule

@@ -1,4 +1,4 @@
-/* What `sluice init` makes of a framework, before it looks at what is there. */
+/* The files that `sluice init` makes for a framework, before it looks at what is there. */
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { CommandError } from '../errors.ts'

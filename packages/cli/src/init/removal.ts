@@ -1,4 +1,4 @@
-/* What `sluice init --remove` takes back. */
+/* The files that `sluice init --remove` takes back. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { exampleText, LOCAL_STORE, madeOf, manifestText, read } from './made.ts'
@@ -15,7 +15,7 @@ export interface Removal {
   readonly text: string
 }
 
-/** What goes, and what is left to do by hand. */
+/** The files that are taken back, and the commands that are left to do by hand. */
 export interface RemovalPlan {
   readonly framework: string
   readonly removals: readonly Removal[]

@@ -113,7 +113,7 @@ async function raiseFor(
 ): Promise<Raise | undefined> {
   const rule = runtime.program.policies.find((policy) => policy.name === name)
   if (!rule || rule.stripes > 1 || 'lease' in rule) return undefined
-  // What stands beside a limit has its limit.
+  // A policy beside a limit has that limit.
   const limit = rule.follows ?? rule
   const setting = limit.burst === undefined ? 'limit' : 'burst'
   let looks = 0

@@ -36,7 +36,7 @@ export async function metricsText(limiter: Limiter, options: MetricsOptions = {}
     ...(options.budgets ?? []).map((subject) => budgetsOf(limiter, subject, handle.policies)),
     ...(handle.top?.subjects ?? []).map((subject) => topBudgetsOf(limiter, subject, handle)),
   ])
-  // Subjects share the budgets of everyone. What a decision says of an adapted limit comes last.
+  // Subjects share the budgets of everyone. The limits of decisions, which may be adapted, come last.
   const distinct = new Map(
     [adaptedAmong(handle.policies), ...budgets]
       .flatMap((found = []) => found)
