@@ -123,7 +123,7 @@ export function measure(
         const { fits, enforced, name } = state
         if (!fits && !enforced) recorder.add('shadowDenials', { ...labels, policy: name }, 1)
         // In thousandths, because sums are of whole numbers.
-        const limit = { plan: labels.plan, policy: name }
+        const limit = { plan, policy: name }
         if (!degraded && state.limit > 0)
           recorder.observe('limitUsed', limit, shareUsed(state) * 1_000)
       }

@@ -190,10 +190,8 @@ const METHODS: Pick<Prices, 'nameOf' | 'findPrice' | 'priceOf' | 'hasTier'> & Th
     return this.spellings(model).find((name) => this.get(name))
   },
   findPrice(model) {
-    const { unknownModel } = this
-    const price = this.get(this.nameOf(model) ?? '')
-    if (price) return price
-    if (unknownModel !== 'deny') return unknownModel
+    const price = this.get(this.nameOf(model) ?? '') ?? this.unknownModel
+    if (price !== 'deny') return price
     throw new InputError('unknown_model', 'model', 'has no price: list it, or set unknownModel')
   },
   priceOf(usage, model, fallback) {
