@@ -1,3 +1,4 @@
+import type { PolicyState } from '../decision.ts'
 import type { Outcome } from '../limiter/outcome.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import { resultOf } from '../limiter/conclude.ts'
@@ -16,17 +17,18 @@ const reason = 'concurrency_exceeded'
 export function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime): void {
   const { policies, violated, at } = decision
   if (!violated?.retryAfterMs) return
-  // The units that would be left if this process held none.
-  const left = policies.map(({ remaining }) => remaining) as [number]
-  for (const { open } of unansweredOf(runtime).values()) {
-    for (const { key, index, units } of open && open.settleBy > at ? open.charges : []) {
-      left[entries.findIndex((one) => one.index === index && one.key === key) as 0] += units
-    }
-  }
-  const othersHold = policies.some((one, n) => one.reason === reason && one.burst > left[n as 0])
-  policies.forEach((state, index) => {
+  const charges = [...unansweredOf(runtime).values()].flatMap(({ open }) =>
+    open && open.settleBy > at ? open.charges : [],
+  )
+  /** Returns the units that would be left of a policy if this process held none. */
+  const leftOf = ({ remaining }: PolicyState, n: number): number =>
+    charges
+      .filter(({ index, key }) => entries[n]?.index === index && entries[n].key === key)
+      .reduce((left, { units }) => left + units, remaining)
+  const othersHold = policies.some((one, n) => one.reason === reason && one.burst > leftOf(one, n))
+  policies.forEach((state, n) => {
     const { fits, unit, cost, retryAfterMs, resetMs } = state
-    if (!fits && unit !== 'request' && (othersHold || cost <= left[index as 0]))
+    if (!fits && unit !== 'request' && (othersHold || cost <= leftOf(state, n)))
       Object.assign(state, {
         reason,
         retryAfterMs: Math.min(retryAfterMs as number, HELD_RETRY_MS),
