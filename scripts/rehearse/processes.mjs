@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 180_000
 const STOP_TIMEOUT_MS = 5_000
 const QUIET = {
   NEXT_TELEMETRY_DISABLED: '1',

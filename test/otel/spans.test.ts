@@ -197,19 +197,24 @@ describe('the time and place of a span', () => {
     // The first decision waits in the store until the second one has been made.
     const gate = new EventEmitter()
     const waiting = once(gate, 'open')
+    const entered = once(gate, 'entered')
     const own = memory()
     let calls = 0
     const store = {
       ...own,
       async check(request: Parameters<typeof own.check>[0]) {
         calls += 1
-        if (calls === 1) await waiting
+        if (calls === 1) {
+          gate.emit('entered')
+          await waiting
+        }
         return own.check(request)
       },
     }
     const { limiter } = setUpTelemetry(sdk, [rpm], { store })
     const began = Date.now()
     const first = within(sdk, 'first', () => limiter.check(ACME))
+    await entered
     const second = await within(sdk, 'second', () => limiter.check(ACME))
     gate.emit('open')
     const parents = [second, await first]
