@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { coverageOf } from '../../scripts/measure/coverage.ts'
+import { linesIn } from '../../scripts/measure/lines.ts'
+import { REQUESTS } from './measured-requests.ts'
+
+it.each(Object.entries(REQUESTS))(
+  'the calls of %s are counted, twice as many of two',
+  async (_, request) => {
+    await request()
+    await request()
+    const once = await coverageOf(request)
+    const twice = await coverageOf(async () => {
+      await request()
+      await request()
+    })
+    expect(once.files).toBeGreaterThan(5)
+    expect(once.calls).toBeGreaterThan(once.files)
+    expect(twice).toEqual({ files: once.files, calls: 2 * once.calls })
+  },
+)
+
+it('the calls of code outside the packages are not counted', async () => {
+  expect(await coverageOf(async () => JSON.parse('{}') as unknown)).toEqual({ files: 0, calls: 0 })
+})
+
+it('the lines of source and tests are counted by folder, without docs and ignored files', () => {
+  const root = mkdtempSync(join(tmpdir(), 'lines-'))
+  try {
+    execFileSync('git', ['init', '-q'], { cwd: root })
+    const write = (path: string, text: string): void => {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), text)
+    }
+    write('.gitignore', 'dist/\n')
+    write('packages/core/src/a.ts', 'one\ntwo\n')
+    write('packages/core/src/deep/b.tsx', 'three\n')
+    write('packages/core/scripts/c.mjs', 'no source\n')
+    write('packages/core/src/notes.md', 'no code\n')
+    write('packages/core/dist/a.js', 'built\n')
+    write('packages/ai/src/d.ts', 'four\n')
+    expect(Object.fromEntries(linesIn(root, 'packages', 'src/'))).toEqual({ ai: 1, core: 3 })
+    execFileSync('git', ['add', '.'], { cwd: root })
+    rmSync(join(root, 'packages/ai/src/d.ts'))
+    expect(Object.fromEntries(linesIn(root, 'packages'))).toEqual({ core: 4 })
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+})
