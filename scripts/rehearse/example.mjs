@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { startPage } from '../start-pages.ts'
 import { probe } from './probe.mjs'
 import { answering, freePort, run, start, stop } from './processes.mjs'
 
@@ -29,8 +30,8 @@ export async function tryExample(folder, name, { env, local, model, version }) {
   const url = `http://127.0.0.1:${port}`
   try {
     await answering(url, child)
-    const page = `${startPage(name)}\n${startPage('README')}`
-    return await probe({ url, secret, request: readJson(join(folder, 'example.json')), page })
+    const request = readJson(join(folder, 'example.json'))
+    return await probe({ url, secret, request, page: startPage(name) })
   } finally {
     await stop(child)
   }
@@ -58,6 +59,4 @@ function asPublished(folder, version) {
   return manifest
 }
 
-const startPage = (name) =>
-  readFileSync(new URL(`../../docs/start/${name}.md`, import.meta.url), 'utf8')
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))

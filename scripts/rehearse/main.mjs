@@ -14,6 +14,7 @@ import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startLocal } from '@sluice/local'
+import { EXAMPLES } from '../start-pages.ts'
 import { tryExample } from './example.mjs'
 import { tryInstalled } from './installed.mjs'
 import { startModel } from './model.mjs'
@@ -32,12 +33,11 @@ const TRIES = {
 }
 /** How many characters of an error stand once more at the end. */
 const LAST_WORDS = 1_000
-const examples = readdirSync(join(root, 'examples'), { withFileTypes: true })
 const all = [
   'installed:core',
   ...NODES.map((version) => `node:${version}`),
   ...Object.keys(FRAMEWORKS).flatMap((name) => [`page:${name}`, `init:${name}`]),
-  ...examples.filter((entry) => entry.isDirectory()).map(({ name }) => `example:${name}`),
+  ...EXAMPLES.map((name) => `example:${name}`),
 ]
 const names = process.argv.slice(2)
 const unknown = names.filter((name) => !all.includes(name))

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { filesOf, startPage } from '../../test/docs/start-pages.ts'
+import { filesOf, startPage } from '../start-pages.ts'
 import { answering, freePort, run, start, stop } from './processes.mjs'
 
 /** The frameworks that `sluice init` knows: each has a page to start with, and what the page takes for granted. */

@@ -8,11 +8,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { TEMPLATES_FILE, templatesModule } from '../../scripts/start-templates.ts'
-import { filesOf, startPage } from '../docs/start-pages.ts'
+import { filesOf, startPage } from '../../scripts/start-pages.ts'
 import { freePort } from '../e2e/support/ports.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { printedCall, type PrintedCall } from './printed-call.ts'
@@ -77,12 +76,8 @@ it('says which of two frameworks it has taken, and how to choose the other', asy
   })
 })
 
-it('its files are those of the pages to start with', async () => {
-  expect(readFileSync(TEMPLATES_FILE, 'utf8')).toBe(await templatesModule())
-})
-
 describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, files) => {
-  it('shows the files of its page, writes them with --yes, and has nothing to add then', async () => {
+  it('shows the files of its example, writes them with --yes, and has nothing to add then', async () => {
     const one = app(dependency)
     const shown = await one.sluice(['init'])
     expect(shown).toMatchObject({ err: '', exitCode: 0 })
@@ -90,9 +85,10 @@ describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, 
     expect(files.filter((path) => existsSync(join(one.folder, path)))).toEqual([])
     const made = await one.sluice(['init', '--yes'])
     expect(made.out.split('\n')[0]).toBe(`${name}:`)
-    const page = filesOf(startPage(name))
-    for (const path of files)
-      expect(read(one, path)).toBe(page.get(path) ?? page.get(basename(path)))
+    for (const path of files) {
+      const example = new URL(`../../examples/${name}/${path}`, import.meta.url)
+      expect(read(one, path)).toBe(readFileSync(example, 'utf8'))
+    }
     const secrets = name === 'cloudflare' ? '.dev.vars' : '.env'
     expect(read(one, secrets)).toMatch(/^JWT_SECRET=[0-9a-f]{64}$/m)
     expect(read(one, '.env.example')).toContain('JWT_SECRET=\n')

@@ -8,7 +8,7 @@ import { SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePort } from '../e2e/support/ports.ts'
 import { answersOn, expectShown } from './shown-answers.ts'
-import { filesOf, START_PAGES, startPage } from './start-pages.ts'
+import { filesOf, START_PAGES, startPage } from '../../scripts/start-pages.ts'
 
 const { PATH } = process.env
 const SECRET = 'a secret of at least thirty-two bytes'

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { filesOf, START_PAGES, startPage, TSCONFIG } from './start-pages.ts'
+import { filesOf, START_PAGES, startPage } from '../../scripts/start-pages.ts'
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('start-types-', import.meta.url)))
@@ -28,10 +28,12 @@ describe('the tsconfig.json of the pages to start with', () => {
     ])
   })
 
+  const [, settings = ''] = /```json\n([^]*?)```/.exec(startPage('README')) ?? []
+
   it.each(pages)('$name: accepts the files of the page', ({ name, page }) => {
     const app = join(folder, name)
     mkdirSync(app)
-    writeFileSync(join(app, 'tsconfig.json'), TSCONFIG)
+    writeFileSync(join(app, 'tsconfig.json'), settings)
     const [head = ''] = page.split('## 4. Call it')
     for (const [file, code] of filesOf(head)) {
       writeFileSync(join(app, file), code)

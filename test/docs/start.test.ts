@@ -17,7 +17,7 @@ import {
 } from 'vitest'
 import { CHAT_SSE } from '../ai/recordings.ts'
 import { answersOn, expectShown } from './shown-answers.ts'
-import { filesOf, startPage } from './start-pages.ts'
+import { filesOf, startPage } from '../../scripts/start-pages.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 /** A module that only workerd has. */

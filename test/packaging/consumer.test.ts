@@ -10,7 +10,7 @@ import { SignJWT } from 'jose'
 import { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { lockedVersion } from './locked-version.ts'
-import { filesOf, startPage } from '../docs/start-pages.ts'
+import { filesOf, startPage } from '../../scripts/start-pages.ts'
 import { nextBuild, start } from '../next/support/build.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -2,8 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { CommandError } from '../errors.ts'
-import type { Template } from './template.ts'
-import { TEMPLATES } from './templates.ts'
+import { FRAMEWORKS, templateOf, type Template } from './template.ts'
 
 /** A package.json. */
 interface Manifest {
@@ -21,7 +20,8 @@ export const LOCAL_STORE = {
 /** A template in a folder. */
 export interface Made {
   readonly template: Template
-  readonly others: readonly Template[]
+  /** The other frameworks that the package.json names. */
+  readonly others: readonly string[]
   /** The files and their texts. */
   readonly files: readonly (readonly [path: string, text: string])[]
   readonly prefix: string
@@ -39,7 +39,8 @@ export interface Made {
  */
 export function madeOf(folder: string, framework: string | undefined): Made {
   const manifest = readManifest(folder)
-  const [template, ...others] = framework === undefined ? detect(manifest) : [named(framework)]
+  const [name, ...others] = framework === undefined ? detect(manifest) : [known(framework)]
+  const template = templateOf(name)
   const prefix = prefixOf(folder, template)
   return {
     template,
@@ -87,7 +88,7 @@ function readManifest(folder: string): Manifest | undefined {
   }
 }
 
-const NAMES = TEMPLATES.map(({ name }) => name).join(', ')
+const NAMES = [...FRAMEWORKS.keys()].join(', ')
 
 /** Returns the files of a framework: before Next.js 16, `proxy.ts` is `middleware.ts`. */
 function filesOf(
@@ -106,21 +107,20 @@ function filesOf(
 }
 
 /** Returns the frameworks that a package.json names: the first is the one to take. */
-function detect(manifest: Manifest | undefined): readonly [Template, ...Template[]] {
+function detect(manifest: Manifest | undefined): readonly [string, ...string[]] {
   const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
-  const [found, ...others] = TEMPLATES.filter(
-    ({ dependency }) => dependency !== undefined && Object.hasOwn(packages, dependency),
+  const [found, ...others] = [...FRAMEWORKS].flatMap(([name, dependency]) =>
+    dependency !== undefined && Object.hasOwn(packages, dependency) ? [name] : [],
   )
-  if (found) return [found, ...others]
+  if (found !== undefined) return [found, ...others]
   const what = manifest
     ? 'package.json names no framework that is known here'
     : 'there is no package.json'
   throw new CommandError(`${what}. Name one: --framework NAME, of ${NAMES}`)
 }
 
-function named(framework: string): Template {
-  const found = TEMPLATES.find(({ name }) => name === framework)
-  if (found) return found
+function known(framework: string): string {
+  if (FRAMEWORKS.has(framework)) return framework
   throw new CommandError(`--framework ${framework} must be one of ${NAMES}`)
 }
 

@@ -54,7 +54,7 @@ export function planOf(folder: string, framework: string | undefined): Plan {
   const needsManifest = manifest === undefined && template.isModule
   return {
     framework: template.name,
-    others: others.map(({ name }) => name),
+    others,
     changes: [
       // Before the secret that it keeps out of the repository.
       ...lines(folder, '.gitignore', [secrets, ...unignored(folder)]),

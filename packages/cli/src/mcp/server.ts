@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { CommandError, installed } from '../errors.ts'
 import { createResultStream } from '../output.ts'
-import { listPages, readPage } from './pages.ts'
+import { listPages, readPage } from '../pages.ts'
 import { textOf, TOOLS, type Given, type Tool } from './tools.ts'
 
 /** Options of `serve`. */

@@ -1,8 +1,8 @@
 /* The pages of the documentation, by their names: `replay`, `recipes/api-keys`. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { CommandError } from '../errors.ts'
+import { CommandError } from './errors.ts'
 
-const FOLDER = new URL('../../docs/', import.meta.url)
+const FOLDER = new URL('../docs/', import.meta.url)
 
 const pageNames = (): string[] =>
   readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
