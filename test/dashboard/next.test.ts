@@ -8,7 +8,7 @@ import { eventsIn } from './support.ts'
 
 const source = fileURLToPath(new URL('./next-app', import.meta.url))
 /** Inside the workspace, so that the packages are found; ignored by git and the tools. */
-const folder = fileURLToPath(new URL('./dist', import.meta.url))
+const folder = fileURLToPath(new URL('./dist/one process', import.meta.url))
 
 describe('a built Next.js app whose limiter runs in proxy.ts', () => {
   let local: LocalServer
