@@ -1,16 +1,20 @@
 // Installs and builds what the tests need, then runs them: `npm test`, or a suite of test/suites.ts by its
-// name. Further arguments go to vitest: `npm test -- test/docs`.
+// name. Further arguments go to vitest: `npm test -- test/docs`. Files that are named need less built.
 import { spawnSync } from 'node:child_process'
 import { SUITES } from '../test/suites.ts'
 import { ensure, ensureRedis } from './ensure.mjs'
+import { needsOf, testsNamed } from './needs.ts'
 
 const [first, ...rest] = process.argv.slice(2)
 const suite = Object.hasOwn(SUITES, first) ? first : undefined
 const args = suite ? rest : process.argv.slice(2)
 const env = { ...process.env }
 // Files that are named run whatever suite they are of.
-const named = args.some((arg) => arg.startsWith('test/'))
-if (named || suite) env.TEST_SUITE = named ? 'all' : suite
+const named = testsNamed(args.filter((arg) => arg.startsWith('test/')))
+if (named.length > 0 || suite) env.TEST_SUITE = named.length > 0 ? 'all' : suite
+const needs = named.length > 0 ? needsOf(named) : { builds: [], cluster: true }
+if (!needs.cluster) env.TEST_CLUSTER = 'none'
+const filters = needs.builds.map((name) => `--filter=${name}`)
 
 try {
   ensureRedis()
@@ -28,7 +32,8 @@ for (const need of SUITES[suite]?.needs ?? []) {
   }
 }
 const status =
-  run('turbo', ['run', 'build', '--output-logs=errors-only']) || run('vitest', ['run', ...args])
+  run('turbo', ['run', 'build', ...filters, '--output-logs=errors-only']) ||
+  run('vitest', ['run', ...args])
 for (const message of missing) console.error(`NOT TESTED. ${message}`)
 process.exit(status)
 

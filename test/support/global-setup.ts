@@ -7,7 +7,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A real redis-server, shared by all test files: keep to keys of your own. */
     redisUrl: string
-    /** The ports of the masters of a Redis Cluster. None in `npm test`, which does not need it. */
+    /** The ports of the masters of a Redis Cluster. None in `npm test` and for files that do not need it. */
     clusterPorts: readonly number[]
   }
 }
@@ -16,7 +16,8 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const redis = await startRedisServer()
   project.provide('redisUrl', redis.url)
-  const isNeeded = ['stores', 'proofs', 'all'].includes(running ?? '')
+  const isNeeded =
+    ['stores', 'proofs', 'all'].includes(running ?? '') && process.env['TEST_CLUSTER'] !== 'none'
   const cluster = isNeeded ? await startRedisCluster() : undefined
   project.provide('clusterPorts', cluster?.nodes.map(({ port }) => port) ?? [])
   return async () => {
