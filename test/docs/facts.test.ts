@@ -19,11 +19,11 @@ const RETIRED = rowsOf(retired)
 const quoted = (cell = ''): string[] =>
   Array.from(cell.matchAll(/`([^`]+)`/g), ([, text = '']) => text)
 
-/** Files whose sentences may rest on a fact: docs, READMEs, examples and the code that is published. */
+/** Files whose sentences may rest on a fact: docs, READMEs, examples, apps and the code that is published. */
 const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
   .split('\n')
   .filter((file) =>
-    /^(?:README\.md|docs\/.*\.md|examples\/.*\.(?:tsx?|md)|apps\/[^/]+\/README\.md|packages\/[^/]+\/(?:README\.md|src\/.*\.tsx?))$/.test(
+    /^(?:README\.md|docs\/.*\.md|examples\/.*\.(?:tsx?|md)|apps\/.*\.(?:tsx?|md)|packages\/[^/]+\/(?:README\.md|src\/.*\.tsx?))$/.test(
       file,
     ),
   )

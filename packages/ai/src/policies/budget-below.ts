@@ -10,7 +10,7 @@ import { assertOptions, assertPositiveInteger } from '@sluice/core/internal'
  * @param amounts Units by name: the most that the next call may use.
  * @throws ConfigError When an amount is not a whole number from 1, or no policy counts its unit.
  * @example
- * const stopWhen = [stepCountIs(30), budgetBelow(limiter, { tenant, run }, { usd: usd(0.05) })]
+ * const stopWhen = [isStepCount(30), budgetBelow(limiter, { tenant, run }, { usd: usd(0.05) })]
  * const { steps } = await generateText({ model, prompt, tools, stopWhen })
  */
 export function budgetBelow(
