@@ -6,7 +6,7 @@ import { limiterFor } from '../../../apps/worker/src/limits.ts'
 import * as recorded from '../../ai/recordings.ts'
 import { serve } from '../../ai/provider.ts'
 import { STORE_TIMEOUT_MS, startStore, type Store } from './target.ts'
-import { bundleWorker, runWorker, type WorkerBundle } from './workerd.ts'
+import { builtWorker, runWorker, type WorkerBundle } from './workerd.ts'
 import { MODELS as NAMED } from '../../support/models.ts'
 
 const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
@@ -82,7 +82,7 @@ let bundle: Promise<WorkerBundle> | undefined
 
 /** Starts the gateway with `variables`, and with the settings of `store` if it is given. */
 export async function startGateway(variables: Record<string, string>, store?: Store) {
-  bundle ??= bundleWorker(folder)
+  bundle ??= builtWorker(folder)
   return runWorker(await bundle, {
     STORE_TIMEOUT_MS,
     ...(store && settingsOf(store)),

@@ -26,19 +26,23 @@ export async function bundleWorker(folder: string): Promise<WorkerBundle> {
       cwd: folder,
       env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
     })
-    const config = await readFile(join(folder, 'wrangler.jsonc'), 'utf8')
-    const [, main = ''] = /"main": "(?:[^"]*\/)?([^"/]+)\.ts"/.exec(config) ?? []
-    const contents = await readFile(join(output, `${main}.js`), 'utf8')
-    const [, date = ''] = /"compatibility_date": "([\d-]+)"/.exec(config) ?? []
-    const [, flags = '[]'] = /"compatibility_flags": (\[[^\]]*\])/.exec(config) ?? []
-    return {
-      contents,
-      compatibilityDate: date,
-      compatibilityFlags: JSON.parse(flags) as string[],
-    }
+    return await builtWorker(folder, output)
   } finally {
     await rm(output, { recursive: true })
   }
+}
+
+/** Reads the Worker in `folder` as `wrangler deploy` has bundled it. */
+export async function builtWorker(
+  folder: string,
+  output: string = join(folder, 'dist'),
+): Promise<WorkerBundle> {
+  const config = await readFile(join(folder, 'wrangler.jsonc'), 'utf8')
+  const [, main = ''] = /"main": "(?:[^"]*\/)?([^"/]+)\.ts"/.exec(config) ?? []
+  const contents = await readFile(join(output, `${main}.js`), 'utf8')
+  const [, date = ''] = /"compatibility_date": "([\d-]+)"/.exec(config) ?? []
+  const [, flags = '[]'] = /"compatibility_flags": (\[[^\]]*\])/.exec(config) ?? []
+  return { contents, compatibilityDate: date, compatibilityFlags: JSON.parse(flags) as string[] }
 }
 
 /** Runs a Worker in workerd, with `variables` as its variables and secrets. */
