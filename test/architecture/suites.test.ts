@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { testsNamed } from '../../scripts/needs.ts'
 import { MAIN_STORES, SUITES, type SuiteName } from '../suites.ts'
 import { STORES } from '../support/stores.ts'
 import { tableOf } from '../support/markdown.ts'
@@ -8,6 +9,12 @@ const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 const filesIn = (patterns: readonly string[]): string[] =>
   globSync([...patterns], { cwd: root.pathname })
+
+/** The files of the gate that read how much to do from the environment. */
+const SWEEPS: Readonly<Record<string, string[]>> = {
+  leases: ['test/leases/*.test.ts'],
+  nightly: ['test/world/worlds-*.test.ts', 'test/core/upstream/follows.test.ts'],
+}
 
 const names = Object.keys(SUITES) as SuiteName[]
 
@@ -39,4 +46,13 @@ it('a test that runs in every kind of store is in the suite of stores, beside th
 it('npm test has three rows of the table of stores', () => {
   expect(MAIN_STORES).toHaveLength(3)
   expect(Object.keys(STORES)).toEqual(expect.arrayContaining([...MAIN_STORES]))
+})
+
+it.each(['leases', 'nightly'])('npm run test:%s runs files, whatever suite they are of', (name) => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  const [, list = ''] = /node scripts\/test\.mjs (.*)$/.exec(scripts[`test:${name}`] ?? '') ?? []
+  const files = list.split(' ').map((one) => testsNamed([one]))
+  expect(files.map(({ length }) => length > 0)).not.toContain(false)
+  expect(files.flat()).toEqual(expect.arrayContaining(filesIn(SWEEPS[name] ?? [])))
+  expect([...tableOf(read('test/README.md'), 'suite').keys()]).toContain(`\`npm run test:${name}\``)
 })

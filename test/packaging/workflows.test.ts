@@ -8,7 +8,7 @@ interface Job {
   permissions?: Record<string, string>
   env?: Record<string, string>
   'timeout-minutes'?: number | string
-  strategy?: { matrix: { include: { part: string; minutes: number }[] } }
+  strategy?: { matrix: { include: { part: string; sweep?: string; minutes: number }[] } }
   steps?: { uses?: string; run?: string; env?: Record<string, string>; if?: string }[]
 }
 
@@ -21,6 +21,8 @@ interface Workflow {
 
 const ci = workflow('ci.yml')
 const release = workflow('release.yml')
+
+const nightly = workflow('nightly.yml')
 
 const PARTS = ci.jobs['gate']?.strategy?.matrix.include ?? []
 
@@ -83,6 +85,27 @@ describe('the workflow of releases', () => {
 
   it('publishes nothing where nobody has set a token', () => {
     expect(step?.if).toBe("env.HAS_TOKEN == 'true'")
+  })
+})
+
+describe('the workflow of the night', () => {
+  const job = nightly.jobs['sweeps']
+
+  it('runs each long sweep that a command of the repository has', () => {
+    const root = new URL('../../package.json', import.meta.url)
+    const { scripts } = JSON.parse(readFileSync(root, 'utf8')) as { scripts: object }
+    const sweeps = job?.strategy?.matrix.include.map(({ sweep }) => `test:${sweep}`) ?? []
+    expect(sweeps).toEqual(['test:nightly', 'test:leases'])
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(sweeps))
+    expect(job?.steps?.at(-1)?.run).toBe('npm run test:${{ matrix.sweep }}')
+  })
+
+  it('runs by the clock and by hand, may only read, and ends', () => {
+    expect(Object.keys(nightly.on)).toEqual(['schedule', 'workflow_dispatch'])
+    expect(nightly.permissions).toEqual({ contents: 'read' })
+    expect(Object.values(nightly.jobs)).toEqual([job])
+    expect(job?.permissions).toBeUndefined()
+    expect(job?.['timeout-minutes']).toBe('${{ matrix.minutes }}')
   })
 })
 

@@ -6,6 +6,9 @@ import { World, type Outcome } from './world.ts'
 /** The decisions of each world in the gate. */
 export const DECISIONS = 2_000
 
+/** The worlds of the gate have the seeds 1 to 30; `npm run test:nightly` goes on to 300. */
+export const WORLDS = Number(process.env['WORLD_SEEDS'] ?? 30)
+
 /** Lives through a world, and fails with a small one that shows each violation. */
 export async function holds(seed: number, replace: Partial<Setting> = {}): Promise<Outcome> {
   const options = { decisions: DECISIONS, replace }
