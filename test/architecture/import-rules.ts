@@ -66,6 +66,8 @@ export const CLI_ROOMS: Readonly<Record<string, string>> = {
   mcp: 'nouns',
   replay: 'nouns',
   doctor: 'nouns source',
+  // For tests of apps. No command needs it.
+  testing: 'source',
   commands: 'nouns source dev init mcp replay doctor',
 }
 

@@ -19,9 +19,6 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/core/src/file': /^(node:|\.\.\/[a-z])/,
   'packages/ai/src': /^$/,
   'packages/next/src': /^next\/server\.js$/,
-  // Loaded by tests only.
-  'packages/next/src/testing':
-    /^(next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
   'packages/cloudflare/src': /^cloudflare:workers$/,
   'packages/adapters/src':
     /^(@sveltejs\/kit|@trpc\/server(\/observable)?|astro|express|fastify|h3|hono(\/route)?|node:http|react-router)$/,

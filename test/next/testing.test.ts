@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '@sluice/core'
-import { assertProtected, unprotectedRoutes } from '@sluice/next/testing'
+import { assertProtected, unprotectedRoutes } from '@sluice/cli/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { routes } from './fixture/limits.ts'
 import {

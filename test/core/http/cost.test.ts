@@ -9,7 +9,7 @@ import {
 } from '@sluice/core/http'
 import { HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
-import { assertProtected } from '@sluice/next/testing'
+import { assertProtected } from '@sluice/cli/testing'
 import { NextRequest } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
 import { app, setUpAtMidnight, perMinute, subject } from './support.ts'

@@ -19,7 +19,7 @@ export function judgeCache(source: ProjectSource): Finding[] {
   )
   return modules.flatMap((module): Finding[] => {
     const handler = routes.handlers.find((each) => each.module === module)
-    const decisions = decisionsIn(source, module)
+    const decisions = decisionsIn(module)
     if (decisions.size === 0) return []
     if (handler && isStatic(module)) return [found(module, "dynamic = 'force-static'")]
     const cached = cachedFunctions(module).find(({ node }) =>
@@ -44,14 +44,14 @@ const found = ({ path }: SourceModule, by: string): Finding => ({
 })
 
 /** Finds the calls that decide: of functions of Sluice, and of a limiter's methods. */
-function decisionsIn(source: ProjectSource, module: SourceModule): ReadonlySet<Node> {
+function decisionsIn(module: SourceModule): ReadonlySet<Node> {
   const calls = callsOfSluice(module)
     .filter(({ name }) => /^(?:withRateLimit|reserve|modelHandler)$/.test(name))
     .map(({ node }) => node)
   const methods = [...nodesIn(module.program)].filter((node) => {
     const callee = node.type === 'CallExpression' ? (node['callee'] as Node) : undefined
     if (callee?.type !== 'MemberExpression' || nameOf(callee['property']) !== 'check') return false
-    const limiter = valueOf(source, module, callee['object'] as Node)
+    const limiter = valueOf(module, callee['object'] as Node)
     return callsOfSluice(limiter.module).some(
       ({ node: call, name }) => name === 'createLimiter' && call === limiter.node,
     )

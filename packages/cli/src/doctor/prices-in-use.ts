@@ -105,7 +105,7 @@ function namedIn(source: ProjectSource, prices: Prices): Map<string, string> {
   const found = new Map<string, string>()
   for (const [path, text] of source.texts) {
     const module = /model/i.test(text) ? source.module(path) : undefined
-    if (!module || !(DOORS.test(text) || callsModel(source, module))) continue
+    if (!module || !(DOORS.test(text) || callsModel(module))) continue
     for (const node of nodesIn(module.program)) {
       const isModel = node.type === 'ObjectProperty' && nameOf(node['key']) === 'model'
       const model = textIn(isModel ? node['value'] : node)

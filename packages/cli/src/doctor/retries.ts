@@ -23,7 +23,7 @@ const RETRIES =
 export function judgeRetries(source: ProjectSource): Finding[] {
   return [...source.texts].flatMap(([path, text]): Finding[] => {
     const module = text.includes('@sluice/core/upstash') ? source.module(path) : undefined
-    const retry = module && retryIn(source, module)
+    const retry = module && retryIn(module)
     if (!retry) return []
     return [
       {
@@ -36,9 +36,9 @@ export function judgeRetries(source: ProjectSource): Finding[] {
   })
 }
 
-function retryIn(source: ProjectSource, module: SourceModule): Binding | undefined {
+function retryIn(module: SourceModule): Binding | undefined {
   for (const option of fetchOptions(module)) {
-    const { module: home, node } = valueOf(source, module, option)
+    const { module: home, node } = valueOf(module, option)
     for (const item of nodesIn(node)) {
       const binding = item.type === 'Identifier' ? home.imports.get(nameOf(item)) : undefined
       if (binding && RETRIES.test(binding.from)) return binding

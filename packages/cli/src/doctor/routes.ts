@@ -1,11 +1,14 @@
 /* The routes of an app that are files, and the limits that do not reach them. */
+import { resolve } from 'node:path'
 import { adapterCalls, matcherOf } from '../source/adapters.ts'
 import { fileRoutes, type FileRoutes, type Handler } from '../source/handlers.ts'
 import { callsModel } from '../source/models.ts'
 import { mayUseSluice } from '../source/imports.ts'
+import { literal, propertyOf } from '../source/literal.ts'
+import type { SourceModule } from '../source/module.ts'
+import { patternsOf, runsFor } from '../source/next-matcher.ts'
 import type { ProjectSource } from '../source/project-source.ts'
 import type { Finding } from './finding.ts'
-import { middlewareMatcher } from './next-matcher.ts'
 
 /** Finds the route of a request: true if an adapter limits it. */
 type IsLimited = (method: string, path: string) => boolean
@@ -16,15 +19,12 @@ export function judgeRoutes(source: ProjectSource): Finding[] {
   const isLimited = routes && limitedPaths(source, routes)
   if (!isLimited) return []
   // A handler that uses Sluice may limit itself.
-  const handlers = routes.handlers.filter(({ module }) => !mayUseSluice(source, module.path))
+  const handlers = routes.handlers.filter(({ module }) => !mayUseSluice(module))
   const limited = handlers.filter(({ path, methods }) =>
     methods.some((method) => isLimited(method, path)),
   )
   return [
-    ...judgeUnprotected(
-      source,
-      handlers.filter((handler) => !limited.includes(handler)),
-    ),
+    ...judgeUnprotected(handlers.filter((handler) => !limited.includes(handler))),
     ...judgeMatcher(source, routes, limited),
   ]
 }
@@ -34,7 +34,8 @@ function limitedPaths(source: ProjectSource, { hook }: FileRoutes): IsLimited | 
   const matchers: IsLimited[] = []
   const calls = adapterCalls(source)
   // A function of your own may limit anything.
-  if (calls.length === 0 && hook !== undefined && mayUseSluice(source, hook)) return undefined
+  if (calls.length === 0 && hook !== undefined && mayUseSluice(source.module(hook)))
+    return undefined
   for (const { routes } of calls) {
     const match = typeof routes === 'string' ? undefined : matcherOf(routes)
     if (!match) return undefined
@@ -43,8 +44,8 @@ function limitedPaths(source: ProjectSource, { hook }: FileRoutes): IsLimited | 
   return (method, path) => matchers.some((match) => match(method, path))
 }
 
-function judgeUnprotected(source: ProjectSource, handlers: readonly Handler[]): Finding[] {
-  const open = handlers.filter(({ module }) => callsModel(source, module))
+function judgeUnprotected(handlers: readonly Handler[]): Finding[] {
+  const open = handlers.filter(({ module }) => callsModel(module))
   if (open.length === 0) return []
   const list = open.map(({ pattern, module }) => `${pattern} (${module.path})`).join(', ')
   return [
@@ -62,9 +63,9 @@ function judgeMatcher(
   limited: readonly Handler[],
 ): Finding[] {
   const module = dependency === 'next' && hook !== undefined ? source.module(hook) : undefined
-  if (!module || limited.length === 0 || !mayUseSluice(source, module.path)) return []
-  const runsFor = middlewareMatcher(source, module)
-  const gaps = limited.filter(({ path }) => runsFor?.(path) === false)
+  if (!module || limited.length === 0 || !mayUseSluice(module)) return []
+  const mayRun = middlewareMatcher(module)
+  const gaps = limited.filter(({ path }) => mayRun?.(path) === false)
   if (gaps.length === 0) return []
   return [
     {
@@ -73,4 +74,15 @@ function judgeMatcher(
       remedy: `add them to the matcher, such as '${gaps[0]?.path}'`,
     },
   ]
+}
+
+/**
+ * Returns a function that finds whether the middleware of a file may run for a path. Returns `undefined` if
+ * `config.matcher` is not written out, or this version of Next.js does not tell.
+ */
+function middlewareMatcher(module: SourceModule): ((path: string) => boolean) | undefined {
+  const config = module.exports.has('config') ? module.constants.get('config') : undefined
+  const node = config && propertyOf(config, 'matcher').node
+  const patterns = node && patternsOf(literal(node, module))
+  return patterns && runsFor(resolve(module.files.folder, 'package.json'), patterns)
 }

@@ -28,17 +28,17 @@ export function adapterCalls(source: ProjectSource): AdapterCall[] {
   return [...source.texts].flatMap(([path, text]) => {
     if (!text.includes('rateLimit') || !text.includes('@sluice/')) return []
     const module = source.module(path)
-    return module ? callsIn(source, module) : []
+    return module ? callsIn(module) : []
   })
 }
 
-function callsIn(source: ProjectSource, module: SourceModule): AdapterCall[] {
+function callsIn(module: SourceModule): AdapterCall[] {
   return callsOfSluice(module).flatMap(({ node, name, from }) => {
     if (name !== 'rateLimit') return []
     // With the limiter first, or, for tRPC and others, in the options.
     const args = nodes(node['arguments'])
     const options = args[1] ?? args[0]
-    return [{ module, from, routes: routesIn(source, module, options) }]
+    return [{ module, from, routes: routesIn(module, options) }]
   })
 }
 
@@ -63,31 +63,25 @@ export function callsOfSluice(module: SourceModule): SluiceCall[] {
   })
 }
 
-function routesIn(
-  source: ProjectSource,
-  module: SourceModule,
-  given: Node | undefined,
-): AdapterCall['routes'] {
+function routesIn(module: SourceModule, given: Node | undefined): AdapterCall['routes'] {
   if (!given) return 'unknown'
-  const options = valueOf(source, module, given)
+  const options = valueOf(module, given)
   const { node, isCertain } = propertyOf(options.node, 'routes')
   if (!node) return isCertain ? 'all' : 'unknown'
-  const list = valueOf(source, options.module, node)
+  const list = valueOf(options.module, node)
   if (list.node.type !== 'ArrayExpression') return 'unknown'
-  const routes = nodes(list.node['elements']).map((element) =>
-    routeIn(source, list.module, element),
-  )
+  const routes = nodes(list.node['elements']).map((element) => routeIn(list.module, element))
   return routes.every((route) => route !== undefined) ? routes : 'unknown'
 }
 
-function routeIn(source: ProjectSource, module: SourceModule, given: Node): RouteOf | undefined {
-  const { module: home, node } = valueOf(source, module, given)
-  const text = literal(source, home, node)
+function routeIn(module: SourceModule, given: Node): RouteOf | undefined {
+  const { module: home, node } = valueOf(module, given)
+  const text = literal(node, home)
   if (typeof text === 'string') return { path: text }
   const [path, id, methods] = ['path', 'id', 'methods'].map((name) => propertyOf(node, name))
   if (!path?.node || !id?.isCertain || !methods?.isCertain) return undefined
   const [pathText, idText, names] = [path, id, methods].map(
-    (property) => property.node && literal(source, home, property.node),
+    (property) => property.node && literal(property.node, home),
   )
   if (typeof pathText !== 'string') return undefined
   if ((id.node && typeof idText !== 'string') || (methods.node && !isTexts(names))) return undefined

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, posix, sep } from 'node:path'
-import type { ProjectSource } from './project-source.ts'
+import { sourcesOf, type SourceModule } from './module.ts'
 
 const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'].flatMap((ending) => [
   ending,
@@ -21,8 +21,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
  * and `null` for a file or an alias that is not known.
  */
 export function resolveImport(
-  { texts }: ProjectSource,
-  importer: string,
+  { files, path: importer }: SourceModule,
   from: string,
 ): string | null | undefined {
   const alias = Object.keys(ALIASES).find((name) => from.startsWith(name))
@@ -36,7 +35,7 @@ export function resolveImport(
     // In TypeScript, `./x.js` may stand for `./x.ts`.
     .flatMap((base) => [base, base.replace(/\.[cm]?jsx?$/, '')])
     .flatMap((base) => ENDINGS.map((ending) => base + ending))
-    .find((path) => texts.has(path))
+    .find((path) => files.has(path))
   return found ?? null
 }
 
@@ -45,19 +44,18 @@ export function resolveImport(
  * an import that cannot be followed: it may lead to one.
  */
 export function mayUseSluice(
-  source: ProjectSource,
-  path: string,
-  visited: Set<string> = new Set(),
+  module: SourceModule | undefined,
+  visited: Set<SourceModule> = new Set(),
 ): boolean {
-  if (visited.has(path)) return false
-  visited.add(path)
-  const module = source.module(path)
   if (!module) return true
-  return module.sources.some((from) => {
+  if (visited.has(module)) return false
+  visited.add(module)
+  const { files } = module
+  return sourcesOf(module).some((from) => {
     if (from.startsWith('@sluice/')) return true
-    const target = resolveImport(source, path, from)
-    if (target === undefined) return isOwnPackage(source.folder, from)
-    return target === null ? !isAsset(from) : mayUseSluice(source, target, visited)
+    const target = resolveImport(module, from)
+    if (target === undefined) return isOwnPackage(files.folder, from)
+    return target === null ? !isAsset(from) : mayUseSluice(files.module(target), visited)
   })
 }
 

@@ -1,37 +1,66 @@
 /* The values that source text writes out. */
-import { nameOf, nodes, textIn, type Node, type SourceModule } from './module.ts'
 import { resolveImport } from './imports.ts'
-import type { ProjectSource } from './project-source.ts'
+import { nameOf, nodes, textIn, type Binding, type Node, type SourceModule } from './module.ts'
 
-/** The most constants that are followed from one to the next. */
-const DEPTH = 10
-
-/** Follows constants of the project, also into other files, and type assertions. Returns what they lead to. */
-export function valueOf(
-  source: ProjectSource,
-  module: SourceModule,
-  node: Node,
-  depth = 0,
-): { readonly module: SourceModule; readonly node: Node } {
-  const { type, expression } = node as { type: string; expression?: Node }
-  if (/^(?:TS|Parenthesized).*Expression$/.test(type) && expression) {
-    return valueOf(source, module, expression, depth)
-  }
-  if (type !== 'Identifier' || depth > DEPTH) return { module, node }
-  const constant = module.constants.get(nameOf(node))
-  if (constant) return valueOf(source, module, constant, depth + 1)
-  const binding = module.imports.get(nameOf(node))
-  const path = binding && resolveImport(source, module.path, binding.from)
-  const other = path ? source.module(path) : undefined
-  const value = binding && other?.constants.get(binding.name)
-  return other && value ? valueOf(source, other, value, depth + 1) : { module, node }
+/** A node and its module. */
+export interface Value {
+  readonly module: SourceModule
+  readonly node: Node
 }
 
-/** Returns the value of an expression that is written out; `undefined` if a part of it is not. */
-export function literal(source: ProjectSource, module: SourceModule, given: Node): unknown {
-  const found = valueOf(source, module, given)
-  const { node } = found
-  const inner = (item: Node): unknown => literal(source, found.module, item)
+/** The most names that are followed from one to the next. */
+export const DEPTH = 20
+
+/** Returns the expression in parentheses and type assertions. */
+function bare(node: Node): Node {
+  const { type, expression } = node as Node & { readonly expression?: Node }
+  return /^(?:TS|Parenthesized).*Expression$/.test(type) && expression ? bare(expression) : node
+}
+
+/** Follows constants of the project, also into other files, and type assertions. Returns what they lead to. */
+export function valueOf(module: SourceModule, given: Node, depth = 0): Value {
+  const node = bare(given)
+  if (node.type !== 'Identifier' || depth > DEPTH) return { module, node }
+  const constant = module.constants.get(nameOf(node))
+  if (constant) return valueOf(module, constant, depth + 1)
+  const imported = importedValue(module, nameOf(node))
+  return imported ? valueOf(imported.module, imported.node, depth + 1) : { module, node }
+}
+
+/** Finds the value of an imported name in another file of the project. */
+export function importedValue(module: SourceModule, name: string): Value | undefined {
+  const binding = module.imports.get(name)
+  return binding && exportedValue(moduleAt(module, binding.from), binding.name)
+}
+
+/** Finds the value that a module exports under a name, also if another file of the project defines it. */
+export function exportedValue(
+  module: SourceModule | undefined,
+  name: string,
+  depth = 0,
+): Value | undefined {
+  const exported = module?.exports.get(name)
+  if (!module || exported === undefined || depth > DEPTH) return undefined
+  if (!isBinding(exported)) return { module, node: exported }
+  return exportedValue(moduleAt(module, exported.from), exported.name, depth + 1)
+}
+
+/** Returns the project's own file that an import names. */
+export function moduleAt(module: SourceModule, from: string): SourceModule | undefined {
+  const path = resolveImport(module, from)
+  return path ? module.files.module(path) : undefined
+}
+
+export const isBinding = (exported: Node | Binding): exported is Binding => 'from' in exported
+
+/**
+ * Returns the value of an expression that is written out; `undefined` if a part of it is not.
+ *
+ * @param module Its names are followed. Without it, names are not written out.
+ */
+export function literal(given: Node, module?: SourceModule): unknown {
+  const { module: home, node } = module ? valueOf(module, given) : { module, node: bare(given) }
+  const inner = (item: Node): unknown => literal(item, home)
   if (/^(?:String|Boolean|Numeric)Literal$/.test(node.type)) return node['value']
   if (node.type === 'TemplateLiteral' && nodes(node['expressions']).length === 0) {
     const [text] = nodes(node['quasis'])
@@ -62,7 +91,8 @@ export interface Property {
 }
 
 /** Finds a property of an object literal. */
-export function propertyOf(object: Node, name: string): Property {
+export function propertyOf(given: Node, name: string): Property {
+  const object = bare(given)
   if (object.type !== 'ObjectExpression') return { node: undefined, isCertain: false }
   const properties = nodes(object['properties'])
   const found = properties.findLast(

@@ -1,7 +1,6 @@
 /* The calls of models in source text. */
 import { valueOf } from './literal.ts'
 import { nameOf, nodesIn, type Binding, type Node, type SourceModule } from './module.ts'
-import type { ProjectSource } from './project-source.ts'
 
 /** Packages whose functions and classes call models. */
 const CLIENTS =
@@ -16,11 +15,11 @@ const CALLS =
   /^(?:(?:experimental_)?(?:generate|stream)(?:Text|Object|Image|Speech|Video)|embed(?:Many)?|rerank|(?:experimental_)?transcribe|(?:Experimental_|ToolLoop)Agent)$/
 
 /** Returns true if a file calls a model by the client of a vendor or by the AI SDK. */
-export function callsModel(source: ProjectSource, module: SourceModule): boolean {
+export function callsModel(module: SourceModule): boolean {
   return [...nodesIn(module.program)].some((node) => {
     if (!/^(?:Call|New)Expression$/.test(node.type)) return false
     const root = rootOf(node['callee'] as Node)
-    const { module: home, node: value } = valueOf(source, module, root)
+    const { module: home, node: value } = valueOf(module, root)
     // A client of another file: `export const openai = new OpenAI()`.
     const made = /^(?:Call|New)Expression$/.test(value.type)
       ? rootOf(value['callee'] as Node)

@@ -13,73 +13,92 @@ export interface Binding {
   readonly name: string
 }
 
-/** A source file: its imports, constants and exports. Types are left out. */
-export interface SourceModule {
-  readonly path: string
-  readonly program: Node
-  /** The modules that it imports or exports from. */
-  readonly sources: readonly string[]
-  /** Imported names. */
-  readonly imports: ReadonlyMap<string, Binding>
-  /** The values of its top-level `const` declarations. */
-  readonly constants: ReadonlyMap<string, Node>
-  /** The names of what it declares and exports. */
-  readonly exports: ReadonlySet<string>
+/** The source files that imports may lead to, by their paths from a folder, with slashes. */
+export interface SourceFiles {
+  readonly folder: string
+  /** Returns true if a file is one of them. */
+  has(path: string): boolean
+  /** Returns a file as a syntax tree; `undefined` if there is none or it does not parse. */
+  module(path: string): SourceModule | undefined
 }
 
-/** Parses a file; `undefined` if it is malformed. */
-export function parseModule(path: string, text: string): SourceModule | undefined {
+/** A source file: its imports, declarations and exports. Types are left out. */
+export interface SourceModule {
+  readonly files: SourceFiles
+  readonly path: string
+  readonly program: Node
+  /** Imported names. */
+  readonly imports: ReadonlyMap<string, Binding>
+  /** The declarations at its top level. */
+  readonly declarations: ReadonlyMap<string, Node>
+  /** The values of its top-level `const` declarations. */
+  readonly constants: ReadonlyMap<string, Node>
+  readonly exports: ReadonlyMap<string, Node | Binding>
+}
+
+/** Parses a file. @throws SyntaxError When it is malformed. */
+export function parseModule(files: SourceFiles, path: string, text: string): SourceModule {
   const plugins: ParserPlugin[] = ['decorators', 'importAttributes']
   if (!/\.[cm]?ts$/.test(path)) plugins.push('jsx')
   if (/\.[cm]?tsx?$/.test(path)) plugins.push('typescript')
-  try {
-    const { program } = parse(text, {
-      sourceType: 'unambiguous',
-      allowUndeclaredExports: true,
-      allowReturnOutsideFunction: true,
-      plugins,
-    })
-    return moduleOf(path, program as unknown as Node)
-  } catch {
-    return undefined
-  }
+  const { program } = parse(text, {
+    sourceType: 'unambiguous',
+    allowUndeclaredExports: true,
+    allowReturnOutsideFunction: true,
+    plugins,
+  })
+  return collectNames(files, path, program as unknown as Node)
 }
 
-function moduleOf(path: string, program: Node): SourceModule {
-  const sources = new Set<string>()
+/** Collects what the statements of a file import, declare and export. */
+function collectNames(files: SourceFiles, path: string, program: Node): SourceModule {
   const imports = new Map<string, Binding>()
+  const declarations = new Map<string, Node>()
   const constants = new Map<string, Node>()
-  const exports = new Set<string>()
+  const exports = new Map<string, Node | Binding>()
   for (const statement of nodes(program['body'])) {
+    if (isType(statement)) continue
     const from = textIn(statement['source'])
-    const isType = statement['importKind'] === 'type' || statement['exportKind'] === 'type'
-    if (from !== undefined && !isType) sources.add(from)
-    if (statement.type === 'ImportDeclaration' && !isType) {
-      for (const specifier of nodes(statement['specifiers'])) {
-        if (specifier['importKind'] === 'type') continue
-        imports.set(nameOf(specifier['local']), { from: from ?? '', name: importedName(specifier) })
+    const specifiers = nodes(statement['specifiers'])
+    const isExported = statement.type === 'ExportNamedDeclaration'
+    if (statement.type === 'ExportAllDeclaration') exports.set('*', { from: from ?? '', name: '*' })
+    for (const specifier of specifiers.filter((one) => !isType(one))) {
+      const local = specifier['local'] as Node
+      if (!isExported) {
+        imports.set(nameOf(local), { from: from ?? '', name: importedName(specifier) })
+        continue
       }
+      const value = from === undefined ? local : { from, name: local ? nameOf(local) : '*' }
+      exports.set(nameOf(specifier['exported']), value)
     }
     const declaration = (statement['declaration'] ?? statement) as Node
-    const isExported = statement.type === 'ExportNamedDeclaration' && !isType
-    for (const declarator of nodes(declaration['declarations'])) {
-      const name = nameOf(declarator['id'])
-      const value = declarator['init'] as Node | null
-      if (value && declaration['kind'] === 'const') constants.set(name, value)
-      if (isExported) exports.add(name)
+    if (statement.type === 'ExportDefaultDeclaration') exports.set('default', declaration)
+    for (const [id, value] of declared(declaration)) {
+      declarations.set(nameOf(id), value)
+      const { id: pattern, init } = value
+      if (pattern === id && init && declaration['kind'] === 'const') {
+        constants.set(nameOf(id), init as Node)
+      }
+      if (isExported) exports.set(nameOf(id), id)
     }
-    if (isExported) {
-      if (declaration['id']) exports.add(nameOf(declaration['id']))
-      for (const specifier of nodes(statement['specifiers']))
-        exports.add(nameOf(specifier['exported']))
-    }
-    if (statement.type === 'ExportDefaultDeclaration') exports.add('default')
   }
-  for (const node of nodesIn(program)) {
-    const from = dynamicImport(node)
-    if (from !== undefined) sources.add(from)
+  return { files, path, program, imports, declarations, constants, exports }
+}
+
+/** Returns true for a statement or a name that the compiler removes. */
+const isType = ({ importKind, exportKind }: Node): boolean =>
+  importKind === 'type' || exportKind === 'type'
+
+/** Returns the identifiers that a statement declares, each with the node that declares it. */
+function declared(statement: Node): (readonly [id: Node, value: Node])[] {
+  if (/^(?:Function|Class)Declaration$/.test(statement.type)) {
+    return statement['id'] ? [[statement['id'] as Node, statement]] : []
   }
-  return { path, program, sources: [...sources], imports, constants, exports }
+  return nodes(statement['declarations']).flatMap((declarator) =>
+    [...nodesIn(declarator['id'] as Node)]
+      .filter(({ type }) => type === 'Identifier')
+      .map((id) => [id, declarator] as const),
+  )
 }
 
 function importedName(specifier: Node): string {
@@ -87,13 +106,17 @@ function importedName(specifier: Node): string {
   return specifier.type === 'ImportDefaultSpecifier' ? 'default' : '*'
 }
 
-/** Returns the module of an `import()` or a `require()`. */
-function dynamicImport(node: Node): string | undefined {
-  if (node.type === 'ImportExpression') return textIn(node['source'])
-  if (node.type !== 'CallExpression') return undefined
-  const callee = node['callee'] as Node
-  const isImport = callee.type === 'Import' || callee['name'] === 'require'
-  return isImport ? textIn(nodes(node['arguments'])[0]) : undefined
+/** Returns the modules that a file imports or exports from, also by `import()` and `require()`. */
+export function sourcesOf({ program }: SourceModule): readonly string[] {
+  return [...nodesIn(program)].flatMap((node) => {
+    if (/^(?:Import|Export).*Declaration$/.test(node.type)) {
+      return isType(node) ? [] : (textIn(node['source']) ?? [])
+    }
+    if (node.type === 'ImportExpression') return textIn(node['source']) ?? []
+    const callee = node.type === 'CallExpression' ? (node['callee'] as Node) : undefined
+    const isImport = callee?.type === 'Import' || callee?.['name'] === 'require'
+    return isImport ? (textIn(nodes(node['arguments'])[0]) ?? []) : []
+  })
 }
 
 /** Returns the nodes of a list; none if it is no list. */

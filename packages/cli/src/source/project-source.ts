@@ -1,7 +1,7 @@
 /* The source files of a project. */
 import { readdirSync, readFileSync, type Dirent } from 'node:fs'
 import { join, posix } from 'node:path'
-import { parseModule, type SourceModule } from './module.ts'
+import { parseModule, type SourceFiles, type SourceModule } from './module.ts'
 
 /** More files are no project, but a folder of projects: nothing is said of them. */
 const MAX_FILES = 5_000
@@ -15,13 +15,10 @@ const LEFT_OUT = /^(?:node_modules|dist|build|out|coverage|vendor|tests?|__tests
 const SOURCE = /(?<!\.(?:d|test|spec))\.[cm]?[jt]sx?$/
 
 /** The source files of a project, by their paths from its folder, with slashes. */
-export interface ProjectSource {
-  readonly folder: string
+export interface ProjectSource extends SourceFiles {
   readonly texts: ReadonlyMap<string, string>
   /** What could not be read or parsed so far. */
   readonly unread: Set<string>
-  /** Returns a file as a syntax tree; `undefined` if there is none or it does not parse. */
-  module(path: string): SourceModule | undefined
 }
 
 /** Reads the source files of a folder. None if it is too large to be one project. */
@@ -50,12 +47,16 @@ export function readProject(folder: string): ProjectSource {
   const module = (path: string): SourceModule | undefined => {
     const text = texts.get(path)
     if (text === undefined || modules.has(path)) return modules.get(path)
-    const parsed = parseModule(path, text)
-    modules.set(path, parsed)
-    if (!parsed) unread.add(path)
-    return parsed
+    try {
+      modules.set(path, parseModule(source, path, text))
+    } catch {
+      modules.set(path, undefined)
+      unread.add(path)
+    }
+    return modules.get(path)
   }
-  return { folder, texts, unread, module }
+  const source = { folder, texts, unread, has: (path: string) => texts.has(path), module }
+  return source
 }
 
 /** Lists a folder. Empty if it may not be read: it is then no folder of the app's own code. */

@@ -19,17 +19,13 @@ const OPTIONS = ['secret', 'secrets', 'url', 'token']
 export function variableReads(source: ProjectSource): VariableRead[] {
   return [...source.texts].flatMap(([path, text]) => {
     const module = text.includes('@sluice/') ? source.module(path) : undefined
-    return module ? callsOfSluice(module).flatMap((call) => readsOfCall(source, module, call)) : []
+    return module ? callsOfSluice(module).flatMap((call) => readsOfCall(module, call)) : []
   })
 }
 
-function readsOfCall(
-  source: ProjectSource,
-  module: SourceModule,
-  { node, name }: SluiceCall,
-): VariableRead[] {
+function readsOfCall(module: SourceModule, { node, name }: SluiceCall): VariableRead[] {
   const args = nodes(node['arguments'])
-  const reads = args.flatMap((argument) => readsIn(source, module, argument))
+  const reads = args.flatMap((argument) => readsIn(module, argument))
   if (name !== 'upstash' || reads.length > 0 || !mayHaveDefaults(args[0])) return reads
   return ['url', 'token'].map((option) => upstashRead(module.path, option))
 }
@@ -47,8 +43,8 @@ const mayHaveDefaults = (options: Node | undefined): boolean =>
     return !node && isCertain
   })
 
-function readsIn(source: ProjectSource, module: SourceModule, argument: Node): VariableRead[] {
-  const { module: home, node: options } = valueOf(source, module, argument)
+function readsIn(module: SourceModule, argument: Node): VariableRead[] {
+  const { module: home, node: options } = valueOf(module, argument)
   return OPTIONS.flatMap((option) => {
     const { node } = propertyOf(options, option)
     return node

@@ -1,7 +1,6 @@
-import type { Node } from './module.ts'
-import { settingsNamed, type Setting } from './config-file.ts'
-import { literal, propertyOf } from './literal.ts'
-import { nodesIn } from './module.ts'
+import { literal, propertyOf, type Value } from '../source/literal.ts'
+import { nameOf, nodesIn, type Node } from '../source/module.ts'
+import { fileOf, settingsNamed, type Project } from './project.ts'
 
 /** A rewrite of `next.config`. */
 export interface Rewrite {
@@ -10,30 +9,25 @@ export interface Rewrite {
 }
 
 /** Reads the `rewrites` of the project's configuration. @throws Error When they are not written out there. */
-export function readRewrites(root: string): Rewrite[] {
-  return settingsNamed(root, 'rewrites').flatMap(rewritesIn)
+export function readRewrites(project: Project): Rewrite[] {
+  return settingsNamed(project, 'rewrites').flatMap(rewritesIn)
 }
 
-function rewritesIn({ module, node }: Setting): Rewrite[] {
-  const { name = '' } = node as { name?: string }
-  const nodes = [...nodesIn(module.declarations.get(name) ?? node)]
-  const lists = nodes.filter(({ type }) => type === 'ArrayExpression') as ListNode[]
-  const isWrittenOut = lists.every(({ elements }) =>
-    elements.every((element) => element?.type === 'ObjectExpression'),
-  )
+function rewritesIn({ module, node }: Value): Rewrite[] {
+  const nodes = [...nodesIn(module.declarations.get(nameOf(node)) ?? node)]
+  const lists = nodes.filter(({ type }) => type === 'ArrayExpression')
+  const isWrittenOut = lists
+    .flatMap(({ elements }) => elements as readonly (Node | null)[])
+    .every((element) => element?.type === 'ObjectExpression')
   const rewrites = nodes
-    .filter((item) => item.type === 'ObjectExpression' && propertyOf(item, 'destination'))
-    .map((item) => ['source', 'destination'].map((key) => textOf(propertyOf(item, key))))
+    .filter((item) => item.type === 'ObjectExpression' && propertyOf(item, 'destination').node)
+    .map((item) => ['source', 'destination'].map((key) => textOf(propertyOf(item, key).node)))
   if (lists.length === 0 || !isWrittenOut || rewrites.flat().includes(undefined)) {
     throw new Error(
-      `${module.file}: rewrites must be literals; otherwise pass them to this function, too`,
+      `${fileOf(module)}: rewrites must be literals; otherwise pass them to this function, too`,
     )
   }
   return rewrites.map(([source = '', destination = '']) => ({ source, destination }))
-}
-
-interface ListNode extends Node {
-  readonly elements: readonly (Node | null)[]
 }
 
 function textOf(node: Node | undefined): string | undefined {

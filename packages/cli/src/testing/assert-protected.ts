@@ -1,8 +1,8 @@
 import { compileRoutes, type RouteInput } from '@sluice/core/http'
-import { handlersBelow, type Handler } from './testing/handlers.ts'
-import { middlewareGap } from './testing/middleware.ts'
-import { projectAt, type Project } from './testing/project.ts'
-import { aliasOf, readRewrites, type Rewrite } from './testing/rewrites.ts'
+import { handlersBelow } from './handlers.ts'
+import { middlewareGap } from './middleware.ts'
+import { projectAt } from './project.ts'
+import { aliasOf, readRewrites, type Rewrite } from './rewrites.ts'
 
 /** Options of `unprotectedRoutes` and `assertProtected`. */
 export interface ProtectionOptions {
@@ -23,12 +23,12 @@ export interface ProtectionOptions {
  * `pages/api` and, in an app with server functions, of pages. A handler is covered if `withRateLimit`
  * wraps each of its methods, or if one of `routes` matches it and the project's middleware runs
  * `rateLimit` for it, according to its `config.matcher`, and for each path that a rewrite of `next.config`
- * leads to it from. Needs `@babel/parser`. For your own tests, on Node.
+ * leads to it from. For your own tests, on Node.
  *
  * @throws Error When a file cannot be parsed, or a setting that Next.js needs written out is not.
  */
 export function unprotectedRoutes(options: ProtectionOptions): string[] {
-  return findGaps(options, handlersOf(options)).map(({ pattern }) => pattern)
+  return findGaps(options).gaps.map(({ pattern }) => pattern)
 }
 
 /**
@@ -42,13 +42,12 @@ export function unprotectedRoutes(options: ProtectionOptions): string[] {
  * })
  */
 export function assertProtected(options: ProtectionOptions): void {
-  const handlers = handlersOf(options)
-  if (handlers.length === 0) {
+  const { handlers, gaps } = findGaps(options)
+  if (handlers === 0) {
     throw new Error(
       `No route handler in ${options.root ?? '.'} serves a path below ${options.under}`,
     )
   }
-  const gaps = findGaps(options, handlers)
   if (gaps.length === 0) return
   const list = gaps.map(({ pattern, why }) => pattern + (why ? ` (${why})` : ''))
   throw new Error(`No limiter covers ${list.join(', ')}`)
@@ -60,29 +59,25 @@ interface Gap {
   readonly why: string | undefined
 }
 
-const projectOf = ({ root = '.', pageExtensions }: ProtectionOptions): Project =>
-  projectAt(root, pageExtensions)
-
-const handlersOf = (options: ProtectionOptions): Handler[] =>
-  handlersBelow(projectOf(options), options.under)
-
-function findGaps(options: ProtectionOptions, handlers: readonly Handler[]): Gap[] {
+function findGaps(options: ProtectionOptions): { handlers: number; gaps: Gap[] } {
+  const project = projectAt(options.root ?? '.', options.pageExtensions)
+  const handlers = handlersBelow(project, options.under)
   const match = compileRoutes(options.routes)
-  const project = projectOf(options)
   const gapAt = middlewareGap(project)
   let rewrites: readonly Rewrite[] | undefined
-  return handlers.flatMap(({ pattern, methods, paths }): Gap[] => {
+  const gaps = handlers.flatMap(({ pattern, methods, paths }): Gap[] => {
     if (methods.length === 0) return []
     if (methods.some((method) => paths.some((path) => match(method, path) === undefined))) {
       return [{ pattern, why: undefined }]
     }
-    rewrites ??= options.rewrites ?? readRewrites(project.root)
+    rewrites ??= options.rewrites ?? readRewrites(project)
     const isOpen = (path: string): boolean =>
       gapAt(path) !== undefined || methods.some((method) => match(method, path) === undefined)
     const why =
       paths.map(gapAt).find((gap) => gap !== undefined) ?? openAlias(rewrites, paths, isOpen)
     return why === undefined ? [] : [{ pattern, why }]
   })
+  return { handlers: handlers.length, gaps }
 }
 
 /** Returns the reason for which a rewrite leads to a handler around the middleware, if one does. */

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { moduleOf } from './module.ts'
-import { exportOf, isMadeBy } from './origin.ts'
-import { hasServerFunctions, pageName, type Project } from './project.ts'
+import { exportedValue } from '../source/literal.ts'
+import { nodesIn, type SourceModule } from '../source/module.ts'
+import { isMadeBy } from './origin.ts'
+import { pageName, type Project } from './project.ts'
 
 /** A handler that serves paths of the app. */
 export interface Handler {
@@ -22,7 +23,7 @@ export function handlersBelow(project: Project, under: string): Handler[] {
   return files.flatMap(({ file, segments, kind }) => {
     const paths = servedPaths(segments, prefix).map((path) => `/${path.join('/')}`)
     if (paths.length === 0) return []
-    if (kind === 'page' && !(runsFunctions ??= hasServerFunctions(project.root))) return []
+    if (kind === 'page' && !(runsFunctions ??= hasServerFunctions(project))) return []
     const methods = kind === 'page' ? ['POST'] : openMethods(project, file, kind)
     return [{ pattern: `/${segments.join('/')}`, paths, methods }]
   })
@@ -36,7 +37,7 @@ interface HandlerFile {
 
 function appFiles(project: Project): HandlerFile[] {
   const filesIn = (folder: string, segments: readonly string[]): HandlerFile[] =>
-    entriesOf(folder).flatMap(({ name, file, isFolder }) => {
+    entriesOf(project, folder).flatMap(({ name, file, isFolder }) => {
       const kind = pageName(project, name)
       if (!isFolder) return kind === 'route' || kind === 'page' ? [{ file, segments, kind }] : []
       // A private folder (`_name`) has no routes. A group (`(name)`) or a slot (`@name`) adds no segment.
@@ -45,12 +46,12 @@ function appFiles(project: Project): HandlerFile[] {
       // A segment that begins with an underscore is written with `%5F`.
       return filesIn(file, [...segments, name.replace(/^%5f/i, '_')])
     })
-  return filesIn(join(project.folder, 'app'), [])
+  return filesIn(join(project.base, 'app'), [])
 }
 
 function apiFiles(project: Project): HandlerFile[] {
   const filesIn = (folder: string, segments: readonly string[]): HandlerFile[] =>
-    entriesOf(folder).flatMap(({ name, file, isFolder }) => {
+    entriesOf(project, folder).flatMap(({ name, file, isFolder }) => {
       const page = isFolder ? name : pageName(project, name)
       if (page === undefined) return []
       // At the top, only `api` is relevant.
@@ -58,7 +59,7 @@ function apiFiles(project: Project): HandlerFile[] {
       if (isFolder) return filesIn(file, [...segments, name])
       return [{ file, segments: page === 'index' ? segments : [...segments, page], kind: 'api' }]
     })
-  return filesIn(join(project.folder, 'pages'), [])
+  return filesIn(join(project.base, 'pages'), [])
 }
 
 interface FolderEntry {
@@ -68,11 +69,12 @@ interface FolderEntry {
 }
 
 /** Lists a folder and follows links. Empty if there is no such folder. */
-function entriesOf(folder: string): FolderEntry[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder).flatMap((name) => {
+function entriesOf(project: Project, folder: string): FolderEntry[] {
+  const path = join(project.folder, folder)
+  if (!existsSync(path)) return []
+  return readdirSync(path).flatMap((name) => {
     const file = join(folder, name)
-    const stats = statSync(file, { throwIfNoEntry: false })
+    const stats = statSync(join(path, name), { throwIfNoEntry: false })
     return stats ? [{ name, file, isFolder: stats.isDirectory() }] : []
   })
 }
@@ -102,14 +104,31 @@ function servedPaths(pattern: readonly string[], prefix: readonly string[]): str
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Lists the methods of a file that `withRateLimit` does not wrap. Without named methods, all count. */
-function openMethods({ root }: Project, file: string, kind: 'route' | 'api'): readonly string[] {
-  const module = moduleOf(file, root)
-  const isWrapped = (name: string): boolean => {
-    const value = exportOf(module, name)
-    return value !== undefined && isMadeBy('withRateLimit', value)
-  }
+function openMethods(project: Project, file: string, kind: 'route' | 'api'): readonly string[] {
+  const module = project.module(file)
+  const isWrapped = (name: string): boolean =>
+    isMadeBy('withRateLimit', exportedValue(module, name))
   if (kind === 'api') return isWrapped('default') ? [] : METHODS
   const named = METHODS.filter((method) => module.exports.has(method))
-  const methods = module.isOpaque || named.length === 0 ? METHODS : named
+  const methods = module.exports.has('*') || named.length === 0 ? METHODS : named
   return methods.filter((method) => !isWrapped(method))
 }
+
+/** Returns true if the project contains a server function. */
+function hasServerFunctions(project: Project, folder = ''): boolean {
+  return readdirSync(join(project.folder, folder), { withFileTypes: true }).some((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) {
+      return !/^(\.|node_modules$)/.test(entry.name) && hasServerFunctions(project, path)
+    }
+    if (!/\.[cm]?[jt]sx?$/.test(entry.name)) return false
+    const text = readFileSync(join(project.folder, path), 'utf8')
+    return text.includes('use server') && declaresServer(project.module(path))
+  })
+}
+
+const declaresServer = ({ program }: SourceModule): boolean =>
+  [...nodesIn(program)].some(({ type, value }) => {
+    const text = (value as { value?: unknown } | undefined)?.value
+    return type === 'Directive' && text === 'use server'
+  })
