@@ -48,9 +48,9 @@ export async function tableText(file: string): Promise<string> {
   if (unlisted.length > 0) throw new Error(`${file} does not list ${unlisted.join(', ')}`)
   const [models, worldwide] = file === 'bedrock' ? splitRegions(all) : [all, new Map()]
   const regions = file === 'bedrock' ? ', withRegions' : ''
-  const parts = [...pagesOf(models, page), ...pagesOf(worldwide, page, 'withRegions')]
+  const parts = pagesOf(models, worldwide, page)
   const ends = ENDS[file] ? `, ${JSON.stringify(ENDS[file])}` : ''
-  const table = `/* @__PURE__ */ priceTable([${parts.join('\n')}]${ends})`
+  const table = `/* @__PURE__ */ priceTable({${parts.join('\n')}}${ends})`
   const code = `
     // Written by \`npm run prices\`. Do not edit: docs/prices.md names the sources.
     import type { Prices } from './prices.ts'
@@ -70,21 +70,35 @@ export async function tableText(file: string): Promise<string> {
   return format(code, { ...(await resolveConfig(path)), filepath: path })
 }
 
+type Listed = [name: string, model: PricedModel]
+
 /** Returns the rows by day and page. */
-function pagesOf(models: Map<string, PricedModel>, page: string, wrap = ''): string[] {
-  const pages = Map.groupBy(models, ([, { asOf, source = page }]) => `'${asOf}', '${source}'`)
+function pagesOf(
+  models: Map<string, PricedModel>,
+  worldwide: Map<string, PricedModel>,
+  page: string,
+): string[] {
+  const pages = Map.groupBy(
+    [...models, ...worldwide],
+    ([, { asOf, source = page }]) => `${asOf} ${source}`,
+  )
   const groups: string[] = [...pages.keys()]
   return groups.toSorted().map((group) => {
-    const rows = Map.groupBy(pages.get(group) ?? [], ([, model]) => text(model.rows))
-    const lines = [...rows].map(
-      ([row, list]) =>
-        `'${list
-          .map(([name]) => name)
-          .toSorted()
-          .join(' ')}': ${row},`,
+    const isWorldwide = ([, model]: Listed): boolean => [...worldwide.values()].includes(model)
+    const [own, regional] = [false, true].map((wanted) =>
+      rowLines((pages.get(group) ?? []).filter((one) => isWorldwide(one) === wanted)),
     )
-    return `[${group}, ${wrap}({\n${lines.toSorted().join('\n')}\n})],`
+    return `'${group}': {\n${own}\n${regional && `...withRegions({\n${regional}\n}),`}\n},`
   })
+}
+
+function rowLines(models: readonly Listed[]): string {
+  const rows = Map.groupBy(models, ([, model]) => text(model.rows))
+  const lines = [...rows].map(([row, list]) => {
+    const names = list.map(([name]) => name).toSorted()
+    return `'${names.join(' ')}': ${row},`
+  })
+  return lines.toSorted().join('\n')
 }
 
 const importsOf = (rule: string, others: string): string => `

@@ -15,20 +15,19 @@ type LongRow = readonly [usual: Row, above: number, long?: Row]
 /** Rows by name. Several names that have one price are separated by a blank. */
 export type Rows = Readonly<Record<string, Row | LongRow>>
 
-/** The source of prices: a page, and the day on which it was read. */
-type Page = readonly [asOf: string, source: string, rows: Rows]
-
 /**
  * Creates a vendor's table of prices.
  *
+ * @param pages The rows of each source: the day on which a page was read, a blank and its address.
  * @param ends Names, separated by blanks, of the models that their vendor shuts down on a day.
  */
 export function priceTable(
-  pages: readonly Page[],
+  pages: Readonly<Record<string, Rows>>,
   ends: Readonly<Record<string, string>> = {},
 ): Prices {
   const models: Record<string, ModelPrice> = {}
-  for (const [asOf, source, rows] of pages) {
+  for (const [page, rows] of Object.entries(pages)) {
+    const [asOf, source] = page.split(' ') as [string, string]
     for (const [names, row] of Object.entries(rows)) {
       const [usual, above, long] = isRow(row) ? ([row] as const) : row
       const price: ModelPrice = {
