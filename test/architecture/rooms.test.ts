@@ -29,7 +29,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/usage/src': /^$/,
   'packages/queue/src': /^bullmq$/,
   'packages/cli/src':
-    /^(node:.*|string-width|jiti|@babel\/parser|@modelcontextprotocol\/sdk\/(types|server\/(index|stdio))\.js)$/,
+    /^(node:.*|string-width|jiti|@babel\/parser|@modelcontextprotocol\/server(\/stdio)?)$/,
   'apps/bench':
     /^(node:.*|next(\/server)?|react|ioredis|esbuild|miniflare|cloudflare:workers|express|express-rate-limit|hono|hono-rate-limiter|rate-limiter-flexible|@upstash\/(ratelimit|redis))$/,
   'apps/demo': /^(next|react|jose|node:)/,

@@ -1,8 +1,8 @@
-/* The tools of `sluice mcp`, as an agent's client sees them. */
+/* The tools of `sluice mcp`, as an agent's client of today's protocol sees them; mcp-pipes.test.ts has one of 2025. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { flushUsage } from '@sluice/usage'
 import { flushDenials } from '@sluice/usage/denials'
@@ -27,7 +27,10 @@ afterAll(removeProjects)
 
 async function connect(args: readonly string[] = [], node = process.execPath): Promise<Client> {
   const { folder } = operator.app
-  const client = new Client({ name: 'test', version: '1.0.0' })
+  const client = new Client(
+    { name: 'test', version: '1.0.0' },
+    { versionNegotiation: { mode: 'auto' } },
+  )
   clients.push(client)
   await client.connect(
     new StdioClientTransport({
@@ -156,11 +159,11 @@ describe('sluice mcp', () => {
       'Denied by rpm: 20 of 20',
     )
     await running.check(ACME, { cost: { request: 3, usd: 120_000 } })
-    await flushDenials(running)
+    await Promise.all([flushDenials(running), flushUsage(running)])
     expect(await said('why', { subject })).toMatch(
       /^It asks for 3 requests and \$0\.12, as the denial of \S+ \S+Z did\.\nDenied by rpm/m,
     )
-    expect(await said('usage', { from: '24h', tenants: ['acme'] })).toMatch(/^acme +1 +0 /m)
+    expect(await said('usage', { from: '24h', tenants: ['acme'] })).toMatch(/^acme +1 +1 /m)
     expect(await said('log', { top: '3' })).toBe('Nothing has been changed.')
     expect(await said('doctor')).toContain('src/limits.ts')
     expect(await said('docs')).toContain('recipes/api-keys: API keys')

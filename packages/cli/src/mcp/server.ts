@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Writable } from 'node:stream'
+import { PassThrough, type Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { CommandError, installed } from '../errors.ts'
 import { createResultStream } from '../output.ts'
@@ -27,36 +27,40 @@ const DOCS: Omit<Tool, 'commandLine'> = {
 
 /** Serves the tools on standard input and output, until the input or the signal ends. */
 export async function serve(options: ServerOptions, signal: AbortSignal): Promise<void> {
-  const [{ Server }, { StdioServerTransport }, { ListToolsRequestSchema, CallToolRequestSchema }] =
-    await installed('@modelcontextprotocol/sdk', () =>
+  const [{ Server }, { serveStdio, StdioServerTransport }] = await installed(
+    '@modelcontextprotocol/server',
+    () =>
       Promise.all([
-        import('@modelcontextprotocol/sdk/server/index.js'),
-        import('@modelcontextprotocol/sdk/server/stdio.js'),
-        import('@modelcontextprotocol/sdk/types.js'),
+        import('@modelcontextprotocol/server'),
+        import('@modelcontextprotocol/server/stdio'),
       ]),
-    )
-  const tools = TOOLS.filter(({ changes }) => options.mayChange || !changes)
-  const server = new Server(
-    { name: 'sluice', version: options.version },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [DOCS, ...tools].map(describe),
-  }))
+  const tools = TOOLS.filter(({ changes }) => options.mayChange || !changes)
   const open = new Set<Promise<unknown>>()
-  server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given = {} } }) => {
-    const answered = answer(() => call(tools, name, given, options))
-    open.add(answered)
-    return answered.finally(() => open.delete(answered))
-  })
+  const createServer = () => {
+    const server = new Server(
+      { name: 'sluice', version: options.version },
+      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    )
+    server.setRequestHandler('tools/list', () => ({ tools: [DOCS, ...tools].map(describe) }))
+    server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }) => {
+      const answered = answer(() => call(tools, name, given, options))
+      open.add(answered)
+      return answered.finally(() => open.delete(answered))
+    })
+    return server
+  }
+  // The transport drops open calls at the end of its input, so it sees none.
+  const input = process.stdin.pipe(new PassThrough(), { end: false })
   // Each answer that a slow reader has not taken yet waits for it.
   const output = createResultStream().setMaxListeners(0)
-  await server.connect(new StdioServerTransport(process.stdin, output))
+  const server = serveStdio(createServer, { transport: new StdioServerTransport(input, output) })
   if (!signal.aborted) {
     const ended = Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close')])
     await Promise.race([ended.then(() => written(open, output)), aborted(signal)])
   }
   await server.close()
+  process.stdin.unpipe(input)
 }
 
 /** Waits until all calls are answered, and their answers written. */

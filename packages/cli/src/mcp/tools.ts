@@ -4,7 +4,7 @@ import { isAbsolute, relative, resolve } from 'node:path'
 import { CommandError } from '../errors.ts'
 
 /** The JSON Schema of one argument. */
-interface Argument {
+type Argument = {
   readonly type: 'string' | 'boolean' | 'object' | 'array'
   readonly description: string
 }
