@@ -4,10 +4,9 @@ import type { Values } from './command.ts'
 import { textOf } from './command.ts'
 
 /** The options that say who changes something, and why. */
-export const AUTHOR_OPTIONS = { by: { type: 'string' }, note: { type: 'string' } } as const
-
 export const AUTHOR_USAGE = `  --by NAME             who makes it, for sluice log (default: your name on this machine)
-  --note TEXT           why`
+  --note TEXT           why
+  --yes                 make the change`
 
 /** Returns who makes a change. */
 export function authorOf(values: Values): Author {

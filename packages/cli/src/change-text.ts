@@ -1,4 +1,4 @@
-import type { PolicyRule } from '@sluice/core'
+import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
 import type { EntryChange, Settings } from '@sluice/core/configuration'
 import { subjectText, timeText, unitsText } from '@sluice/core/internal/text'
 import { option } from './wording.ts'
@@ -18,7 +18,12 @@ export function valueText(unit: string, name: string, value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Returns a line for each setting that a change makes different. */
+/** Returns a line for each setting that changes make different. */
+export function settingLines(limiter: Limiter, changes: readonly EntryChange[]): string[] {
+  const { rules } = definitionOf(limiter)
+  return changes.flatMap((change) => changeLines(change, rules))
+}
+
 export function changeLines(
   { policy, subject, from, to }: EntryChange,
   rules: readonly PolicyRule[],

@@ -35,8 +35,8 @@ export type Values = Readonly<Record<string, string | boolean | readonly string[
 export interface Command {
   /** One line for the list of commands. */
   readonly summary: string
+  /** The text of `--help`. It lists the options: no other ones are taken. */
   readonly usage: string
-  readonly options: NonNullable<ParseArgsConfig['options']>
   /** True if it has more than options; `'after --'` if that is a command line of its own. */
   readonly takesArguments?: true | 'after --'
   /**
@@ -46,6 +46,26 @@ export interface Command {
    */
   run(values: Values, positionals: readonly string[], place: Place): Promise<Result>
 }
+
+/**
+ * Returns the options that a usage text lists, a line each: an option with a value names it, such as `--top N`, and one that is
+ * "repeatable" has several. A line may name others of the same kind: "also --user".
+ */
+export function optionsIn(usage: string): NonNullable<ParseArgsConfig['options']> {
+  const lines = usage.matchAll(/^ {2}--([\w-]+)( \S+)?( .*)$/gm)
+  return Object.fromEntries(
+    [...lines].flatMap(([, name = '', value, text = '']) => {
+      const [, others = ''] = /also (--\w+(?:, --\w+)*)/.exec(text) ?? []
+      const names = [name, ...others.split(', ').map((other) => other.slice(2))]
+      const type = value === undefined ? ('boolean' as const) : ('string' as const)
+      const option = { type, multiple: text.includes('; repeatable') }
+      return names.filter((one) => one !== '').map((one) => [one, option])
+    }),
+  )
+}
+
+/** Returns the names of the options that a usage text lists. */
+export const optionNames = (usage: string): string[] => Object.keys(optionsIn(usage))
 
 /** Returns the text of an option, if it is given. */
 export const textOf = (values: Values, name: string): string | undefined =>

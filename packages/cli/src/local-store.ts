@@ -1,18 +1,10 @@
 /* The store of `sluice local` and `sluice dev`. */
 import type { LocalOptions, LocalServer } from '@sluice/local'
-import type { Command, Values } from './command.ts'
+import type { Values } from './command.ts'
 import { listOf, textOf } from './command.ts'
 import { CommandError } from './errors.ts'
 
 const DEFAULT_PORT = 8079
-
-/** The options of a store on this machine. */
-export const STORE_OPTIONS: Command['options'] = {
-  redis: { type: 'string' },
-  engine: { type: 'string' },
-  port: { type: 'string' },
-  token: { type: 'string' },
-}
 
 /** The lines of `--help` about where the store keeps its data, and its port. */
 export const STORE_USAGE: string = `\

@@ -2,6 +2,7 @@
 import { printable } from '@sluice/core/internal/text'
 import { parseArgs } from 'node:util'
 import type { Command, Place, Result, Values } from './command.ts'
+import { optionsIn } from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
 import { version } from './version.ts'
 import { noSuch } from './wording.ts'
@@ -110,7 +111,7 @@ const said = (text: string): Result => ({ text: text.trimEnd(), json: text.trimE
 
 function parse(name: string, command: Command, args: string[]) {
   const flags = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
-  const options = { ...command.options, ...flags }
+  const options = { ...optionsIn(command.usage), ...flags }
   try {
     const { values, positionals, tokens } = parseArgs({
       args,
@@ -120,7 +121,7 @@ function parse(name: string, command: Command, args: string[]) {
     })
     assertGivenOnce(
       tokens.flatMap((one) => (one.kind === 'option' ? [one.name] : [])),
-      command,
+      options,
     )
     const isAfter = tokens.find(({ kind }) => kind !== 'option')?.kind === 'option-terminator'
     if (command.takesArguments === 'after --' && positionals.length > 0 && !isAfter) {
@@ -138,7 +139,7 @@ function parse(name: string, command: Command, args: string[]) {
 }
 
 /** Of two values, Node's parser takes the last, and says nothing. */
-function assertGivenOnce(names: readonly string[], { options }: Command): void {
+function assertGivenOnce(names: readonly string[], options: ReturnType<typeof optionsIn>): void {
   const twice = names.find((name, at) => names.indexOf(name) < at && !options[name]?.multiple)
   if (twice !== undefined) throw new CommandError(`--${twice} is given twice`)
 }

@@ -4,15 +4,6 @@ import { CommandError } from './errors.ts'
 import { dimensionOption, option } from './wording.ts'
 
 /** The options that name a subject. */
-export const SUBJECT_OPTIONS = {
-  tenant: { type: 'string' },
-  user: { type: 'string' },
-  route: { type: 'string' },
-  model: { type: 'string' },
-  plan: { type: 'string' },
-  subject: { type: 'string', multiple: true },
-} as const
-
 export const SUBJECT_USAGE = `  --tenant NAME         also --user, --route, --model, --plan
   --subject NAME=VALUE  another dimension; repeatable`
 

@@ -10,7 +10,6 @@ import {
   portOf,
   reportLoss,
   startStore,
-  STORE_OPTIONS,
   STORE_USAGE,
   untilAbortedOrLost,
   variablesOf,
@@ -30,7 +29,6 @@ ${STORE_USAGE}\
   --token TEXT          the bearer token of the store (default: development)
   --page-port NUMBER    show the page on this port, 0 for a free one (default: ${DEFAULT_PAGE_PORT})
 `,
-  options: { ...STORE_OPTIONS, 'page-port': { type: 'string' } },
   takesArguments: 'after --',
 
   async run(values, command, { folder, stopSignal }) {

@@ -10,7 +10,7 @@ import { judgeRetries } from '../doctor/retries.ts'
 import { judgeRoutes } from '../doctor/routes.ts'
 import { judgeStore } from '../doctor/store.ts'
 import { judgeVariables } from '../doctor/variables.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { readProject } from '../source/project-source.ts'
 
 export const doctor: Command = {
@@ -22,7 +22,6 @@ of this folder, which it does not run. It charges nothing. Each finding has its 
 any.
 
 ${LIMITER_USAGE}`,
-  options: LIMITER_OPTIONS,
 
   async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)

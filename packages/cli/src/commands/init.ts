@@ -29,11 +29,6 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
   --remove              take back what it has made: files that you have not changed, and the lines that it has added
   --yes                 write the files, or remove them
 `,
-  options: {
-    framework: { type: 'string' },
-    remove: { type: 'boolean' },
-    yes: { type: 'boolean' },
-  },
 
   run(values, _, { folder }) {
     const isMade = values['yes'] === true

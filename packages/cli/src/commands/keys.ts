@@ -12,13 +12,13 @@ import {
 } from '@sluice/core/api-keys'
 import { CHANGED, unchanged } from '../change-text.ts'
 import type { Command, Result, Values } from '../command.ts'
-import { textOf } from '../command.ts'
+import { optionNames, textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { assertNotRefused } from '../store-refusal.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { noSuch } from '../wording.ts'
 
 export const keys: Command = {
@@ -40,15 +40,6 @@ ${SUBJECT_USAGE}
   --prefix TEXT         what a new key begins with (default: sk_)
   --yes                 make the change
 ${LIMITER_USAGE}`,
-  options: {
-    ...SUBJECT_OPTIONS,
-    ...LIMITER_OPTIONS,
-    expires: { type: 'string' },
-    overlap: { type: 'string' },
-    in: { type: 'string' },
-    prefix: { type: 'string' },
-    yes: { type: 'boolean' },
-  },
   takesArguments: true,
 
   async run(values, positionals, { folder }) {
@@ -100,13 +91,13 @@ interface Action {
   readonly run: (limiter: Limiter, call: Call) => Promise<Result>
 }
 
-const OWN = new Set([...Object.keys(SUBJECT_OPTIONS), 'expires', 'overlap', 'in', 'prefix', 'yes'])
+const OWN = new Set([...optionNames(SUBJECT_USAGE), 'expires', 'overlap', 'in', 'prefix', 'yes'])
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   list: { needsKey: false, takes: ['tenant'], run: list },
   create: {
     needsKey: false,
-    takes: [...Object.keys(SUBJECT_OPTIONS), 'expires', 'prefix', 'yes'],
+    takes: [...optionNames(SUBJECT_USAGE), 'expires', 'prefix', 'yes'],
     run: create,
   },
   rotate: { needsKey: true, takes: ['overlap', 'expires', 'prefix', 'yes'], run: rotate },

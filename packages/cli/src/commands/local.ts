@@ -4,7 +4,6 @@ import {
   engineText,
   linesOf,
   startStore,
-  STORE_OPTIONS,
   STORE_USAGE,
   untilAbortedOrLost,
   variablesOf,
@@ -22,11 +21,6 @@ ${STORE_USAGE}\
                         accepted, and any other name gets 403)
   --token TEXT          the bearer token to accept (default: $UPSTASH_REDIS_REST_TOKEN, or a random one)
 `,
-  options: {
-    ...STORE_OPTIONS,
-    host: { type: 'string' },
-    'allow-host': { type: 'string', multiple: true },
-  },
 
   async run(values, _, { stopSignal }) {
     // Listens to signals before the server is up: an early one must end the redis-server too.

@@ -1,10 +1,9 @@
 import { nameText, timeText } from '@sluice/core/internal/text'
-import { definitionOf } from '@sluice/core'
 import { readHistory, type PastChange } from '@sluice/core/configuration'
-import { changeLines } from '../change-text.ts'
+import { settingLines } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { countOf } from '../command.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const log: Command = {
   summary: 'who has changed which setting, when and why',
@@ -15,17 +14,15 @@ not among them.
 
   --top N               the most changes (default: 20)
 ${LIMITER_USAGE}`,
-  options: { ...LIMITER_OPTIONS, top: { type: 'string' } },
 
   async run(values, _, { folder }) {
     const top = countOf(values, 'top', 20)
     const { limiter } = await limiterFor(values, folder)
     const history = await readHistory(limiter)
-    const { rules } = definitionOf(limiter)
     const shown = history.slice(0, top)
     const lines = shown.flatMap((change) => [
       headOf(change),
-      ...change.changes.flatMap((one) => changeLines(one, rules)).map((line) => `  ${line}`),
+      ...settingLines(limiter, change.changes).map((line) => `  ${line}`),
     ])
     return {
       text: lines.join('\n') || 'Nothing has been changed.',

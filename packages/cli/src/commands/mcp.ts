@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts'
-import { textOf } from '../command.ts'
-import { LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { optionNames, textOf } from '../command.ts'
+import { LIMITER_USAGE } from '../limiter-options.ts'
 import { serve } from '../mcp/server.ts'
 import { version } from '../version.ts'
 import { asTool } from '../wording.ts'
@@ -14,10 +14,9 @@ starts it. It changes nothing unless you allow it.
 
   --allow-changes       also serve set and undo
 ${LIMITER_USAGE}`,
-  options: { ...LIMITER_OPTIONS, 'allow-changes': { type: 'boolean' } },
 
   run(values, _, { folder, stopSignal, run }) {
-    const own = Object.keys(LIMITER_OPTIONS).flatMap((name) => {
+    const own = optionNames(LIMITER_USAGE).flatMap((name) => {
       const value = textOf(values, name)
       return value === undefined ? [] : [`--${name}=${value}`]
     })

@@ -9,14 +9,14 @@ import type { Prices } from '@sluice/ai'
 import type { Log, LogOptions, Mistake, PolicySet } from '@sluice/replay'
 import { changeLines } from '../change-text.ts'
 import type { Command, Values } from '../command.ts'
-import { countOf, textOf } from '../command.ts'
+import { countOf, optionNames, textOf } from '../command.ts'
 import { desiredIn } from '../desired.ts'
 import { storedNames } from '../doctor/policies.ts'
 import { CommandError } from '../errors.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
 import { inOrder } from '../replay/in-order.ts'
-import { itemsOf, LOG_OPTIONS, LOG_USAGE } from '../replay/log-options.ts'
+import { itemsOf, LOG_USAGE } from '../replay/log-options.ts'
 import { collectNewDenials } from '../replay/newly-denied.ts'
 import {
   previewComment,
@@ -49,16 +49,6 @@ ${LIMITER_USAGE}
 Log
 ${LOG_USAGE}
 `,
-  options: {
-    ...LIMITER_OPTIONS,
-    ...LOG_OPTIONS,
-    top: { type: 'string' },
-    suggest: { type: 'boolean' },
-    except: { type: 'string' },
-    comment: { type: 'boolean' },
-    denials: { type: 'boolean' },
-    tenant: { type: 'string' },
-  },
   takesArguments: true,
 
   async run(values, [log, ...others], { folder }) {
@@ -115,7 +105,7 @@ function tenantOf(values: Values, log: string | undefined): string | undefined {
   }
   if (tenant === undefined) return undefined
   if (log !== undefined) throw new CommandError(`${option('denials')} takes no log`)
-  const ofLogs = [...Object.keys(LOG_OPTIONS), 'suggest', 'except', 'comment']
+  const ofLogs = [...optionNames(LOG_USAGE), 'suggest', 'except', 'comment']
   const given = ofLogs.find((name) => values[name] !== undefined)
   if (given === undefined) return tenant
   throw new CommandError(`${option(given)} is for a log, and ${option('denials')} has none`)

@@ -2,17 +2,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import type { Limiter } from '@sluice/core'
 import type { PriceChangeOptions, PriceChanges } from '@sluice/ai/live-prices'
-import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
+import { AUTHOR_USAGE } from '../author.ts'
 import type { Command, Result, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { pricesInUse } from '../doctor/prices-in-use.ts'
 import { CommandError, installed } from '../errors.ts'
 import { table } from '../format.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import type { LoadedLimiter } from '../load-limiter.ts'
 import { priceLine, priceOfTexts, priceText } from '../price-text.ts'
-import { VERSION_OPTION, VERSION_USAGE, assertVersion } from '../seen-version.ts'
-import { assertShared } from '../shared-store.ts'
+import { changeSeen, VERSION_USAGE } from '../seen-version.ts'
 import { command, noSuch, option } from '../wording.ts'
 import { headOf } from './log.ts'
 
@@ -35,17 +34,7 @@ would change.
   --top N               the most changes of the log (default: 20)
 ${VERSION_USAGE}
 ${AUTHOR_USAGE}
-  --yes                 make the change
 ${LIMITER_USAGE}`,
-  options: {
-    ...LIMITER_OPTIONS,
-    ...AUTHOR_OPTIONS,
-    ...VERSION_OPTION,
-    bill: { type: 'string' },
-    log: { type: 'string' },
-    top: { type: 'string' },
-    yes: { type: 'boolean' },
-  },
   takesArguments: true,
 
   async run(values, [name = 'list', ...texts], { folder }) {
@@ -174,29 +163,20 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 }
 
-/** Shows a change, and makes it with `--yes`: what is shown is what is made, even if somebody else is at it. */
+/** Shows a change, and makes it with `--yes`. */
 async function changed(
   name: string,
   values: Values,
   limiter: Limiter,
   change: (options: PriceChangeOptions) => Promise<PriceChanges>,
 ): Promise<Result> {
-  const seen = await change({ preview: true })
-  assertVersion(values, seen.version)
-  const isMade = values['yes'] === true && seen.changes.length > 0
-  if (isMade) await assertShared(limiter)
-  const made = isMade ? await change({ ...authorOf(values), version: seen.version }) : seen
-  const end = isMade
+  const result = await changeSeen(values, limiter, await change({ preview: true }), change)
+  const end = result.made
     ? `Changed. It applies in every isolate within a minute. To take it back: ${command('prices undo')}`
     : `Nothing is changed. Add ${option('yes', true)} to change it.`
-  const lines = made.changes.map(priceLine)
-  return {
-    text:
-      lines.length > 0
-        ? [...lines, end].join('\n')
-        : (NOTHING[name] ?? 'The price is that already.'),
-    json: { ...made, made: isMade },
-  }
+  const lines = result.changes.map(priceLine)
+  const none = NOTHING[name] ?? 'The price is that already.'
+  return { text: lines.length > 0 ? [...lines, end].join('\n') : none, json: result }
 }
 
 const NOTHING: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import type { Command } from '../command.ts'
 import { countOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const queue: Command = {
   summary: 'the jobs of a queue, and why the last have failed',
@@ -15,7 +15,6 @@ have failed for good, the latest first. Nothing is changed.
 
   --top N               the most failed jobs to list (default: 20)
 ${LIMITER_USAGE}`,
-  options: { ...LIMITER_OPTIONS, top: { type: 'string' } },
   takesArguments: true,
 
   async run(values, [name, ...others], { folder }) {

@@ -16,9 +16,7 @@ Sets a limit that ends by itself, of a policy whose limit runtimeConfiguration a
 ${SUBJECT_USAGE}
   --until TIME          the end: after 24h or 3d, at 2026-11-28T18:00Z, or with the window of a cap: window
 ${AUTHOR_USAGE}
-  --yes                 make the change
 ${LIMITER_USAGE}`,
-  options: set.options,
   takesArguments: true,
 
   run(values, [policy, limit, ...others], place) {

@@ -8,7 +8,7 @@ import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts
 import { findLimits } from '../replay/find-limits.ts'
 import { loadPolicies } from '../replay/load-policies.ts'
 import { inOrder } from '../replay/in-order.ts'
-import { itemsOf, LOG_OPTIONS, LOG_USAGE } from '../replay/log-options.ts'
+import { itemsOf, LOG_USAGE } from '../replay/log-options.ts'
 import { openOutput } from '../replay/output-file.ts'
 import { createProgress } from '../replay/progress.ts'
 
@@ -32,15 +32,6 @@ ${LOG_USAGE}
 Output
   --denials FILE        write each denial as a line of JSON
 `,
-  options: {
-    ...LOG_OPTIONS,
-    limits: { type: 'string' },
-    against: { type: 'string' },
-    except: { type: 'string' },
-    suggest: { type: 'boolean' },
-    env: { type: 'string' },
-    denials: { type: 'string' },
-  },
   takesArguments: true,
 
   async run(values, [log, ...others], { folder }) {

@@ -5,10 +5,10 @@ import { amountText, subjectText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { look } from '../look.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { dimensionOption } from '../wording.ts'
 import { settingsOf } from '../settings.ts'
 import { settingText, usedOf } from './show.ts'
@@ -26,14 +26,6 @@ ${SUBJECT_USAGE}
   --settings            also remove its settings
   --yes                 do it
 ${LIMITER_USAGE}`,
-  options: {
-    ...SUBJECT_OPTIONS,
-    ...LIMITER_OPTIONS,
-    policies: { type: 'string' },
-    routes: { type: 'string' },
-    settings: { type: 'boolean' },
-    yes: { type: 'boolean' },
-  },
 
   async run(values, _, { folder }) {
     const given = subjectOf(values)

@@ -1,14 +1,14 @@
 import { subjectText } from '@sluice/core/internal/text'
 import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
-import { AUTHOR_OPTIONS, AUTHOR_USAGE } from '../author.ts'
+import { AUTHOR_USAGE } from '../author.ts'
 import { changeSettings, type PolicyChange } from '../change-settings.ts'
 import { AMOUNTS } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { stopsOf, stopText } from '../stop-of.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
 import { untilOfPolicy } from '../until.ts'
 import { dimensionOption, pair } from '../wording.ts'
@@ -24,15 +24,7 @@ time ends now: until=null, or any change without --until. Without --yes, it show
 ${SUBJECT_USAGE}
   --until TIME          the change ends by itself: after 24h or 3d, at 2026-11-28T18:00Z, or with a cap's window: window
 ${AUTHOR_USAGE}
-  --yes                 make the change
 ${LIMITER_USAGE}`,
-  options: {
-    ...SUBJECT_OPTIONS,
-    ...LIMITER_OPTIONS,
-    ...AUTHOR_OPTIONS,
-    until: { type: 'string' },
-    yes: { type: 'boolean' },
-  },
   takesArguments: true,
 
   async run(values, [policy, ...given], { folder }) {

@@ -15,9 +15,9 @@ import type { Command } from '../command.ts'
 import { asCommandError, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { look } from '../look.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { settingsOf } from '../settings.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
 
 export const show: Command = {
   summary: 'your limits; with --tenant, what it has left',
@@ -28,7 +28,6 @@ used and what is left: nothing is charged.
 
 ${SUBJECT_USAGE}
 ${LIMITER_USAGE}`,
-  options: { ...SUBJECT_OPTIONS, ...LIMITER_OPTIONS },
 
   async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)

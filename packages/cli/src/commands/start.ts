@@ -1,7 +1,7 @@
-import { AUTHOR_OPTIONS, AUTHOR_USAGE } from '../author.ts'
+import { AUTHOR_USAGE } from '../author.ts'
 import { changeSettings } from '../change-settings.ts'
 import type { Command } from '../command.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { stoppablePolicies, tenantIn } from '../stoppable.ts'
 import { endOfStop, stopsOf } from '../stop-of.ts'
 
@@ -13,9 +13,7 @@ Ends the stop of a tenant: its settings of before apply again, those for a time 
 Without --yes, it shows what would change.
 
 ${AUTHOR_USAGE}
-  --yes                 make the change
 ${LIMITER_USAGE}`,
-  options: { ...LIMITER_OPTIONS, ...AUTHOR_OPTIONS, yes: { type: 'boolean' } },
   takesArguments: true,
 
   async run(values, given, { folder }) {

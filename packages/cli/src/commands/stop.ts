@@ -1,11 +1,11 @@
 import { StoreError } from '@sluice/core'
-import { AUTHOR_OPTIONS, AUTHOR_USAGE } from '../author.ts'
+import { AUTHOR_USAGE } from '../author.ts'
 import { changeSettings } from '../change-settings.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { fullSubject, look } from '../look.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { settingsOf } from '../settings.ts'
 import { stoppablePolicies, tenantIn } from '../stoppable.ts'
 import { untilOf } from '../until.ts'
@@ -19,14 +19,7 @@ the limit of at least one such policy. Calls that have begun go on, and are sett
 
   --until TIME          the end: after 24h or 3d, or at 2026-11-28T18:00Z (default: after a year)
 ${AUTHOR_USAGE}
-  --yes                 make the change
 ${LIMITER_USAGE}`,
-  options: {
-    ...LIMITER_OPTIONS,
-    ...AUTHOR_OPTIONS,
-    until: { type: 'string' },
-    yes: { type: 'boolean' },
-  },
   takesArguments: true,
 
   async run(values, given, { folder }) {

@@ -17,13 +17,6 @@ that has it. The environment is not read, so that the secret of a deployment is 
   --expires DURATION    how long it is valid: 90s, 15m, 1h, 7d (default: 1h, at most 30d)
   --variable NAME       the variable that holds the secret (default: JWT_SECRET)
 `,
-  options: {
-    tenant: { type: 'string' },
-    plan: { type: 'string' },
-    claim: { type: 'string', multiple: true },
-    expires: { type: 'string', default: '1h' },
-    variable: { type: 'string', default: 'JWT_SECRET' },
-  },
 
   async run(values, _, { folder }) {
     const named = ['tenant', 'plan'].flatMap((name) => {
@@ -31,8 +24,8 @@ that has it. The environment is not read, so that the secret of a deployment is 
       return value === undefined ? [] : [[name, value] as const]
     })
     const claims = claimsOf([...named, ...listOf(values, 'claim').map(claimOf)])
-    const lifetimeSeconds = lifetimeOf(textOf(values, 'expires') ?? '')
-    const secret = secretOf(textOf(values, 'variable') ?? '', folder)
+    const lifetimeSeconds = lifetimeOf(textOf(values, 'expires') ?? '1h')
+    const secret = secretOf(textOf(values, 'variable') ?? 'JWT_SECRET', folder)
     const iat = Math.floor(Date.now() / 1_000)
     const jwt = sign({ ...claims, iat, exp: iat + lifetimeSeconds }, secret)
     return { text: jwt, json: { token: jwt, claims, expiresAt: (iat + lifetimeSeconds) * 1_000 } }

@@ -5,7 +5,7 @@ import type { Command } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { isTerminal, writeResult } from '../output.ts'
 import { durationOf } from '../until.ts'
 import { heaviestFirst, rowsSince, sumsByTenant, type Sums } from '../usage-sums.ts'
@@ -28,7 +28,6 @@ seconds, so no shorter time is taken. In a terminal, it goes on until Ctrl-C.
   --every DURATION      the time between two reads, from 5s (default: 10s)
   --top N               the most lines (default: 10)
 ${LIMITER_USAGE}`,
-  options: { ...LIMITER_OPTIONS, every: { type: 'string' }, top: { type: 'string' } },
 
   async run(values, _, { folder, stopSignal }) {
     const { limiter } = await limiterFor(values, folder)

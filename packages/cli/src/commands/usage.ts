@@ -7,7 +7,7 @@ import { moreText, table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
 import { option } from '../wording.ts'
 import { heaviestFirst, sumsByTenant } from '../usage-sums.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const usage: Command = {
   summary: 'who used what: requests, tokens, dollars',
@@ -22,15 +22,6 @@ Sums up what recordUsage has recorded, by tenant, the largest first.
   --top N               the most lines (default: 20)
   --csv                 print all rows as CSV, for billing
 ${LIMITER_USAGE}`,
-  options: {
-    ...LIMITER_OPTIONS,
-    from: { type: 'string' },
-    to: { type: 'string' },
-    by: { type: 'string' },
-    tenants: { type: 'string' },
-    top: { type: 'string' },
-    csv: { type: 'boolean' },
-  },
 
   async run(values, _, { folder }) {
     const { limiter } = await limiterFor(values, folder)

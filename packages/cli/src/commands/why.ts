@@ -6,11 +6,11 @@ import type { Command, Result, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
-import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { noneText, recordedDenials } from '../recorded-denials.ts'
 import { stopText } from '../stop-of.ts'
 import { assertNotRefused } from '../store-refusal.ts'
-import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { amountOf } from '../units.ts'
 import { dimensionOption, option, pair } from '../wording.ts'
 
@@ -31,14 +31,6 @@ ${SUBJECT_USAGE}
   --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: as the
                         latest recorded denial, else 1 of each unit)
 ${LIMITER_USAGE}`,
-  options: {
-    ...SUBJECT_OPTIONS,
-    ...LIMITER_OPTIONS,
-    cost: { type: 'string' },
-    id: { type: 'string' },
-    recent: { type: 'boolean' },
-    top: { type: 'string' },
-  },
 
   async run(values, _, { folder }) {
     const subject = subjectOf(values)

@@ -6,21 +6,6 @@ import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 
 /** The options that say how a log is read. */
-export const LOG_OPTIONS = {
-  format: { type: 'string' },
-  columns: { type: 'string' },
-  delimiter: { type: 'string' },
-  routes: { type: 'string' },
-  start: { type: 'string' },
-  tenants: { type: 'string' },
-  seed: { type: 'string' },
-  plan: { type: 'string' },
-  model: { type: 'string' },
-  'ignore-status': { type: 'string' },
-  'reorder-calls': { type: 'string' },
-  'usage-period': { type: 'string' },
-} as const
-
 export const LOG_USAGE = `  --format NAME         csv, jsonl, json, otlp, access or alb (default: recognised by the first line); .gz is unzipped
   --columns F=C,F=C     the columns of time, tenant, user, route, model, plan, status, input, output, tokens, cost
                         (dollars), of other dimensions, and of units of your own (unit:images=image_count)
