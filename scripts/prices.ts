@@ -83,10 +83,10 @@ function pagesOf(
     ([, { asOf, source = page }]) => `${asOf} ${source}`,
   )
   const groups: string[] = [...pages.keys()]
+  const listed = new Set(worldwide.values())
   return groups.toSorted().map((group) => {
-    const isWorldwide = ([, model]: Listed): boolean => [...worldwide.values()].includes(model)
     const [own, regional] = [false, true].map((wanted) =>
-      rowLines((pages.get(group) ?? []).filter((one) => isWorldwide(one) === wanted)),
+      rowLines((pages.get(group) ?? []).filter(([, model]) => listed.has(model) === wanted)),
     )
     return `'${group}': {\n${own}\n${regional && `...withRegions({\n${regional}\n}),`}\n},`
   })

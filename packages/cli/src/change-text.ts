@@ -24,7 +24,7 @@ export function settingLines(limiter: Limiter, changes: readonly EntryChange[]):
   return changes.flatMap((change) => changeLines(change, rules))
 }
 
-export function changeLines(
+function changeLines(
   { policy, subject, from, to }: EntryChange,
   rules: readonly PolicyRule[],
 ): string[] {

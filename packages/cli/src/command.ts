@@ -58,8 +58,8 @@ export function optionsIn(usage: string): NonNullable<ParseArgsConfig['options']
       const [, others = ''] = /also (--\w+(?:, --\w+)*)/.exec(text) ?? []
       const names = [name, ...others.split(', ').map((other) => other.slice(2))]
       const type = value === undefined ? ('boolean' as const) : ('string' as const)
-      const option = { type, multiple: text.includes('; repeatable') }
-      return names.filter((one) => one !== '').map((one) => [one, option])
+      const kind = { type, multiple: text.includes('; repeatable') }
+      return names.filter((one) => one !== '').map((one) => [one, kind])
     }),
   )
 }

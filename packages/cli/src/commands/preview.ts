@@ -7,7 +7,7 @@ import {
 } from '@sluice/core/configuration'
 import type { Prices } from '@sluice/ai'
 import type { Log, LogOptions, Mistake, PolicySet } from '@sluice/replay'
-import { changeLines } from '../change-text.ts'
+import { settingLines } from '../change-text.ts'
 import type { Command, Values } from '../command.ts'
 import { countOf, optionNames, textOf } from '../command.ts'
 import { desiredIn } from '../desired.ts'
@@ -65,8 +65,7 @@ ${LOG_USAGE}
     const { limiter, file, exported } = await limiterFor(values, folder)
     const desired = desiredIn(file, exported)
     const { changes } = await compareConfiguration(limiter, desired)
-    const { rules } = definitionOf(limiter)
-    const lines = changes.flatMap((change) => changeLines(change, rules))
+    const lines = settingLines(limiter, changes)
     if (tenant !== undefined) {
       const { text, json, leftOut } = await previewDenials(limiter, tenant, desired, top)
       const note = (await settingsOf(limiter)).some(isTemporary) ? [UNTIL_NOTE] : []
