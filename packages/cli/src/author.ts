@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os'
 import type { Author } from '@sluice/core/configuration'
-import type { Values } from './command.ts'
-import { textOf } from './command.ts'
+import { textOf, type Values } from './command.ts'
 
 /** The options that say who changes something, and why. */
 export const AUTHOR_USAGE = `  --by NAME             who makes it, for sluice log (default: your name on this machine)

@@ -1,7 +1,6 @@
 /* The store of `sluice local` and `sluice dev`. */
 import type { LocalOptions, LocalServer } from '@sluice/local'
-import type { Values } from './command.ts'
-import { listOf, textOf } from './command.ts'
+import { listOf, textOf, type Values } from './command.ts'
 import { CommandError } from './errors.ts'
 
 const DEFAULT_PORT = 8079

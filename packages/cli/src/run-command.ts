@@ -1,8 +1,7 @@
 /* Finds a command by its name, and runs it. */
 import { printable } from '@sluice/core/internal/text'
 import { parseArgs } from 'node:util'
-import type { Command, Place, Result, Values } from './command.ts'
-import { optionsIn } from './command.ts'
+import { optionsIn, type Command, type Place, type Result, type Values } from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
 import { version } from './version.ts'
 import { noSuch } from './wording.ts'

@@ -1,5 +1,4 @@
-import type { Values } from './command.ts'
-import { listOf, textOf } from './command.ts'
+import { listOf, textOf, type Values } from './command.ts'
 import { CommandError } from './errors.ts'
 import { dimensionOption, option } from './wording.ts'
 

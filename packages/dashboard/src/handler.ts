@@ -1,7 +1,6 @@
-import type { Dashboard } from './dashboard.ts'
 import { ConfigError } from '@sluice/core'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
-import { stateOf } from './dashboard.ts'
+import { stateOf, type Dashboard } from './dashboard.ts'
 import { isOfAnotherSite } from './site.ts'
 import { streamView } from './stream.ts'
 import { takeRecords } from './take-records.ts'

@@ -1,6 +1,5 @@
-import type { Extension, Problem, WaitUntil } from '@sluice/core'
 import type { DashboardRecord, SourceOptions } from './record.ts'
-import { defineExtension } from '@sluice/core'
+import { defineExtension, type Extension, type Problem, type WaitUntil } from '@sluice/core'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { splitBatch, type Batch } from './batches.ts'
 import { listenersOf } from './watch.ts'

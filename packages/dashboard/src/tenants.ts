@@ -1,8 +1,7 @@
-import type { Totals, View } from './view.ts'
 import { DayCount } from './day-count.ts'
 import { Tenant } from './tenant.ts'
 import { addCounts, addLevels, NO_COUNTS, NO_LEVELS, type Counts, type Levels } from './totals.ts'
-import { MAX_TENANTS } from './view.ts'
+import { MAX_TENANTS, type Totals, type View } from './view.ts'
 import { byWeight } from './weight.ts'
 
 type ListedTenants = Pick<View, 'tenants' | 'isWholeList' | 'knownTenants' | 'isPartial'>

@@ -1,15 +1,12 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { Engine } from './engines/engine.ts'
 import { connectRestricted } from './engines/restricted-redis.ts'
 import { connectRedis } from './engines/redis.ts'
 import { LocalError } from './errors.ts'
 import { restHandler } from './http/handler.ts'
-import { resolveOptions } from './options.ts'
-import type { LocalOptions } from './options.ts'
-import { startRedisServer } from './redis-server/redis-server.ts'
-import type { RedisServer } from './redis-server/redis-server.ts'
+import { resolveOptions, type LocalOptions } from './options.ts'
+import { startRedisServer, type RedisServer } from './redis-server/redis-server.ts'
 import { withScriptFlag } from './engines/script-flag.ts'
 
 const KEEP_ALIVE_MS = 60_000

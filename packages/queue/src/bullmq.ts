@@ -1,6 +1,5 @@
 /* The entry `@sluice/queue/bullmq`: a processor for workers of BullMQ in front of a limiter. */
-import type { Cost, Limiter, Subject } from '@sluice/core'
-import { StoreError } from '@sluice/core'
+import { StoreError, type Cost, type Limiter, type Subject } from '@sluice/core'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { delay } from '@sluice/core/internal/http'
 import { runtimeOf } from '@sluice/core/internal/limiter'

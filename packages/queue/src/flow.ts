@@ -1,5 +1,4 @@
-import type { Subject } from '@sluice/core'
-import { InputError } from '@sluice/core'
+import { InputError, type Subject } from '@sluice/core'
 
 /** The longest name of a flow. A longer one is replaced by its digest. */
 const MAX_LENGTH = 200

@@ -1,5 +1,4 @@
-import type { Cost, Duration, Subject } from '@sluice/core'
-import { durationMs, InputError } from '@sluice/core'
+import { durationMs, InputError, type Cost, type Duration, type Subject } from '@sluice/core'
 
 /** A job that a worker runs. */
 export interface Job<Data, Unit extends string = string> {

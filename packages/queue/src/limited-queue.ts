@@ -1,5 +1,4 @@
-import type { Limiter } from '@sluice/core'
-import { ConfigError, durationMs, InputError } from '@sluice/core'
+import { ConfigError, durationMs, InputError, type Limiter } from '@sluice/core'
 import {
   assertFunction,
   assertKnownOptions,

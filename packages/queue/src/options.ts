@@ -1,5 +1,4 @@
-import type { Cost, Duration, Subject } from '@sluice/core'
-import { ConfigError, InputError } from '@sluice/core'
+import { ConfigError, InputError, type Cost, type Duration, type Subject } from '@sluice/core'
 import {
   assertCost,
   assertSubject,

@@ -1,6 +1,5 @@
 /* One job of a worker, from its claim to its result. */
-import type { Cost } from '@sluice/core'
-import { durationMs, SluiceError, StoreError } from '@sluice/core'
+import { durationMs, SluiceError, StoreError, type Cost } from '@sluice/core'
 import { delay } from '@sluice/core/internal/http'
 import { reservationId, reserveJob, settleAttempt, type JobCharge } from './charge.ts'
 import { assertParsed, decodeJob, JobError, type Job } from './job.ts'

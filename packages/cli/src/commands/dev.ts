@@ -1,6 +1,5 @@
 import type { LocalServer } from '@sluice/local'
-import type { Command, Result } from '../command.ts'
-import { textOf } from '../command.ts'
+import { textOf, type Command, type Result } from '../command.ts'
 import { startCommand } from '../dev/child-command.ts'
 import type { PageServer } from '../dev/page-server.ts'
 import { CommandError } from '../errors.ts'

@@ -11,8 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Command } from '../command.ts'
-import { textOf } from '../command.ts'
+import { textOf, type Command } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { planOf, type Change } from '../init/plan.ts'
 import { removalOf, type Removal } from '../init/removal.ts'

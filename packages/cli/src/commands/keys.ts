@@ -11,8 +11,7 @@ import {
   type NewApiKey,
 } from '@sluice/core/api-keys'
 import { CHANGED, unchanged } from '../change-text.ts'
-import type { Command, Result, Values } from '../command.ts'
-import { optionNames, textOf } from '../command.ts'
+import { optionNames, textOf, type Command, type Result, type Values } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'

@@ -1,8 +1,7 @@
 import { nameText, timeText } from '@sluice/core/internal/text'
 import { readHistory, type PastChange } from '@sluice/core/configuration'
 import { settingLines } from '../change-text.ts'
-import type { Command } from '../command.ts'
-import { countOf } from '../command.ts'
+import { countOf, type Command } from '../command.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const log: Command = {

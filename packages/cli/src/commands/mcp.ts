@@ -1,5 +1,4 @@
-import type { Command } from '../command.ts'
-import { optionNames, textOf } from '../command.ts'
+import { optionNames, textOf, type Command } from '../command.ts'
 import { LIMITER_USAGE } from '../limiter-options.ts'
 import { serve } from '../mcp/server.ts'
 import { version } from '../version.ts'

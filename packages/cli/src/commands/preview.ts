@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { definitionOf, type Limiter } from '@sluice/core'
+import type { Limiter } from '@sluice/core'
 import {
   compareConfiguration,
   type DesiredEntry,
@@ -8,8 +8,7 @@ import {
 import type { Prices } from '@sluice/ai'
 import type { Log, LogOptions, Mistake, PolicySet } from '@sluice/replay'
 import { settingLines } from '../change-text.ts'
-import type { Command, Values } from '../command.ts'
-import { countOf, optionNames, textOf } from '../command.ts'
+import { countOf, optionNames, textOf, type Command, type Values } from '../command.ts'
 import { desiredIn } from '../desired.ts'
 import { storedNames } from '../doctor/policies.ts'
 import { CommandError } from '../errors.ts'

@@ -1,7 +1,6 @@
 import { durationText, subjectText, timeText } from '@sluice/core/internal/text'
 import type { FailedJob, JobCounts } from '@sluice/queue'
-import type { Command } from '../command.ts'
-import { countOf } from '../command.ts'
+import { countOf, type Command } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'

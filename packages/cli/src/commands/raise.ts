@@ -1,6 +1,5 @@
 import { AUTHOR_USAGE } from '../author.ts'
-import type { Command } from '../command.ts'
-import { textOf } from '../command.ts'
+import { textOf, type Command } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { LIMITER_USAGE } from '../limiter-options.ts'
 import { SUBJECT_USAGE } from '../subject.ts'

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import type { Denial, LogOptions } from '@sluice/replay'
-import type { Command, Result, Values } from '../command.ts'
-import { textOf } from '../command.ts'
+import { textOf, type Command, type Result, type Values } from '../command.ts'
 import { loadEnvFiles } from '../env-files.ts'
 import { CommandError } from '../errors.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Command } from '../command.ts'
-import { listOf, textOf } from '../command.ts'
+import { listOf, textOf, type Command } from '../command.ts'
 import { variableOf } from '../env-files.ts'
 import { CommandError } from '../errors.ts'
 

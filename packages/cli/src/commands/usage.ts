@@ -1,7 +1,6 @@
 import type { Usage } from '@sluice/usage/report'
 import { unitsText } from '@sluice/core/internal/text'
-import type { Command, Values } from '../command.ts'
-import { countOf, textOf } from '../command.ts'
+import { countOf, textOf, type Command, type Values } from '../command.ts'
 import { CommandError, installed } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'

@@ -1,6 +1,5 @@
 /* The user's own command, beside the store and the page. */
-import { execFileSync, spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'

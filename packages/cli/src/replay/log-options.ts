@@ -1,8 +1,7 @@
 import type { Duration } from '@sluice/core'
 import type { RouteOptions } from '@sluice/core/http'
 import type { LogFormat, LogOptions } from '@sluice/replay'
-import type { Values } from '../command.ts'
-import { textOf } from '../command.ts'
+import { textOf, type Values } from '../command.ts'
 import { CommandError } from '../errors.ts'
 
 /** The options that say how a log is read. */

@@ -1,6 +1,5 @@
 import { Command as RedisCommand, Redis } from 'ioredis'
-import { CommandError, EngineDownError } from './engine.ts'
-import type { Command, Engine, Reply } from './engine.ts'
+import { CommandError, EngineDownError, type Command, type Engine, type Reply } from './engine.ts'
 import { LocalError } from '../errors.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { CommandError } from './engine.ts'
-import type { Engine } from './engine.ts'
+import { CommandError, type Engine } from './engine.ts'
 import { LocalError } from '../errors.ts'
 import { REFUSED_COMMANDS } from './refused-commands.ts'
 import { connectRedis } from './redis.ts'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CommandError } from './engine.ts'
-import type { Arg, Command, Engine, Reply } from './engine.ts'
+import { CommandError, type Arg, type Command, type Engine, type Reply } from './engine.ts'
 
 const FLAG_LINE = '#!lua flags=allow-key-locking'
 // A comment in its place keeps the line numbers in errors.

@@ -7,8 +7,7 @@ import { refuseCommand } from './refuse-command.ts'
 import { HttpError } from './http-error.ts'
 import { originCheck } from './origin.ts'
 import { commandFromPath } from './path-command.ts'
-import { errorJson, replyJson } from './reply-json.ts'
-import type { Encoding } from './reply-json.ts'
+import { errorJson, replyJson, type Encoding } from './reply-json.ts'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT'])
 

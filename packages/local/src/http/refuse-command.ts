@@ -1,5 +1,4 @@
-import { CommandError } from '../engines/engine.ts'
-import type { Command } from '../engines/engine.ts'
+import { CommandError, type Command } from '../engines/engine.ts'
 import { REFUSED_COMMANDS } from '../engines/refused-commands.ts'
 
 const BLOCKING_WITH_OPTION = new Set(['XREAD', 'XREADGROUP'])

@@ -1,5 +1,4 @@
-import { CommandError } from '../engines/engine.ts'
-import type { Reply } from '../engines/engine.ts'
+import { CommandError, type Reply } from '../engines/engine.ts'
 
 const OK = Buffer.from('OK')
 

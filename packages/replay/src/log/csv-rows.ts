@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { CsvError } from 'csv-parse'
 import type { Rows, Row, Fault } from './row.ts'
-import { parse } from 'csv-parse'
+import { parse, type CsvError } from 'csv-parse'
 import { MAX_LINE } from './lines.ts'
 
 interface ParsedRow {

@@ -1,8 +1,6 @@
-import type { Prices } from '@sluice/ai'
-import type { PolicyRule } from '@sluice/core'
 import type { Call } from '../call.ts'
-import { priceOf } from '@sluice/ai'
-import { InputError } from '@sluice/core'
+import { priceOf, type Prices } from '@sluice/ai'
+import { InputError, type PolicyRule } from '@sluice/core'
 import { optionError } from '../option-error.ts'
 
 /** Returns what a call cost in micro-dollars: as the log tells, or by its model; `undefined` if neither does. */

@@ -8,8 +8,7 @@ import { sortedSetRangeCommands } from './commands/sorted-set-ranges.ts'
 import { sortedSetCommands } from './commands/sorted-sets.ts'
 import { stringCommands } from './commands/strings.ts'
 import type { Keyspace } from './keyspace.ts'
-import { Fault } from './value.ts'
-import type { Value } from './value.ts'
+import { Fault, type Value } from './value.ts'
 
 const DEFINITIONS: Definitions = {
   ...serverCommands,

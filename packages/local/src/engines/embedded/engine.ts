@@ -1,5 +1,4 @@
-import { CommandError } from '../engine.ts'
-import type { Arg, Command, Engine, Reply } from '../engine.ts'
+import { CommandError, type Arg, type Command, type Engine, type Reply } from '../engine.ts'
 import {
   arityFits,
   catchFault,
@@ -9,13 +8,10 @@ import {
   unknownCommand,
   wrongArity,
 } from './dispatch.ts'
-import { Keyspace } from './keyspace.ts'
-import type { Snapshot } from './keyspace.ts'
-import { Interpreter } from './lua/interpreter.ts'
-import type { ScriptBudget } from './lua/interpreter.ts'
+import { Keyspace, type Snapshot } from './keyspace.ts'
+import { Interpreter, type ScriptBudget } from './lua/interpreter.ts'
 import { SCRIPT_ARITIES, Scripts } from './scripts.ts'
-import { toReply } from './value.ts'
-import type { Value } from './value.ts'
+import { toReply, type Value } from './value.ts'
 
 const SCRIPT_BUDGET: ScriptBudget = { ms: 5_000 }
 

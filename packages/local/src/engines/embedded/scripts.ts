@@ -4,8 +4,7 @@ import { arityFits, definitionOf, refusalOf, run, wrongArity } from './dispatch.
 import type { Keyspace } from './keyspace.ts'
 import type { Interpreter, Script, ScriptCall } from './lua/interpreter.ts'
 import { parseInteger } from './numbers.ts'
-import { Fault, OK } from './value.ts'
-import type { Value } from './value.ts'
+import { Fault, OK, type Value } from './value.ts'
 
 const NO_SCRIPT = 'NOSCRIPT No matching script. Please use EVAL.'
 const FLAGS = new Set([

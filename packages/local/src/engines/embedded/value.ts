@@ -1,5 +1,4 @@
-import { CommandError } from '../engine.ts'
-import type { Reply } from '../engine.ts'
+import { CommandError, type Reply } from '../engine.ts'
 
 /** A status reply such as `OK`. Scripts receive it as `{ ok = … }`, not as a string. */
 export class Status {

@@ -1,5 +1,4 @@
-import { at, pairs } from '../command.ts'
-import type { Definitions } from '../command.ts'
+import { at, pairs, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { addIntegers, integer, parseBigInteger } from '../numbers.ts'
 import { Fault, OK } from '../value.ts'

@@ -1,5 +1,4 @@
-import { at } from '../command.ts'
-import type { Definition, Definitions } from '../command.ts'
+import { at, type Definition, type Definitions } from '../command.ts'
 import { globMatcher } from '../glob.ts'
 import type { Data, Keyspace } from '../keyspace.ts'
 import { parseInteger } from '../numbers.ts'

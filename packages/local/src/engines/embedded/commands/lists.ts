@@ -1,5 +1,4 @@
-import { at } from '../command.ts'
-import type { Definitions } from '../command.ts'
+import { at, type Definitions } from '../command.ts'
 import { parseInteger } from '../numbers.ts'
 
 export const listCommands: Definitions = {

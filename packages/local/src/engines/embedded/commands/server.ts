@@ -1,5 +1,4 @@
-import { at } from '../command.ts'
-import type { Definitions } from '../command.ts'
+import { at, type Definitions } from '../command.ts'
 import { Fault, OK, Status, SYNTAX_ERROR } from '../value.ts'
 
 export const serverCommands: Definitions = {

@@ -1,10 +1,8 @@
-import { at } from '../command.ts'
-import type { Definition, Definitions } from '../command.ts'
+import { at, type Definition, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { formatDouble, parseFloatStrictly, parseInteger } from '../numbers.ts'
 import type { Scored, SortedSet } from '../sorted-set.ts'
-import { Fault, SYNTAX_ERROR } from '../value.ts'
-import type { Value } from '../value.ts'
+import { Fault, SYNTAX_ERROR, type Value } from '../value.ts'
 
 type Positions = readonly [start: number, end: number]
 

@@ -1,10 +1,8 @@
-import { at, pairs } from '../command.ts'
-import type { Definitions } from '../command.ts'
+import { at, pairs, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { formatDouble, parseFloatStrictly } from '../numbers.ts'
 import { SortedSet } from '../sorted-set.ts'
-import { Fault, SYNTAX_ERROR } from '../value.ts'
-import type { Value } from '../value.ts'
+import { Fault, SYNTAX_ERROR, type Value } from '../value.ts'
 import { popCommand } from './sorted-set-ranges.ts'
 
 export const sortedSetCommands: Definitions = {

@@ -1,9 +1,7 @@
-import { at, pairs } from '../command.ts'
-import type { Definition, Definitions } from '../command.ts'
+import { at, pairs, type Definition, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { addIntegers, integer, parseBigInteger } from '../numbers.ts'
-import { Fault, NOT_AN_INTEGER, OK, SYNTAX_ERROR } from '../value.ts'
-import type { Value } from '../value.ts'
+import { Fault, NOT_AN_INTEGER, OK, SYNTAX_ERROR, type Value } from '../value.ts'
 import { expiryTime } from './keys.ts'
 
 const EXPIRY_UNITS: Record<string, { unitMs: number; relative: boolean }> = {

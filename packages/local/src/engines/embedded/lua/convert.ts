@@ -1,9 +1,7 @@
 import { CommandError } from '../../engine.ts'
 import { truncate, formatDouble } from '../numbers.ts'
-import { Status } from '../value.ts'
-import type { Value } from '../value.ts'
-import { LuaType } from './machine.ts'
-import type { Machine } from './machine.ts'
+import { Status, type Value } from '../value.ts'
+import { LuaType, type Machine } from './machine.ts'
 
 const STACK_PER_LEVEL = 4
 const MAX_DEPTH = 500

@@ -1,5 +1,4 @@
-import { ALL_RESULTS, LuaType, ownIndex } from './machine.ts'
-import type { Machine } from './machine.ts'
+import { ALL_RESULTS, LuaType, ownIndex, type Machine } from './machine.ts'
 import { runWithin } from './time-limit.ts'
 
 /** An estimate of steps above which the time is watched: starting to watch costs as much as a whole script. */
