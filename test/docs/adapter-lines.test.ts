@@ -25,7 +25,9 @@ it.each(MOST)('an app is limited by few lines: %s has at most %i', (file, most) 
 
 /** The rows of the index that name a page to start with, the file that limits its app, and its lines. */
 const rows = Array.from(
-  read('docs/README.md').matchAll(/^\| .*\(start\/([\w-]+)\.md\) +\| `([^`]+)` +\| (\d+) +\|/gm),
+  read('docs/README.md').matchAll(
+    /^\| .*\((?:start\/)?([\w-]+)\.md\) +\| `([^`]+)` +\| (\d+) +\|/gm,
+  ),
   ([, name = '', file = '', lines = '']) => [`${name}/${file}`, Number(lines)] as const,
 )
 

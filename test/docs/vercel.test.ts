@@ -1,23 +1,29 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { EdgeRuntime } from 'edge-runtime'
 import { build } from 'esbuild'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
+import { filesOf, startPage } from '../../scripts/start-pages.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
-const page = readFileSync(new URL('../../docs/vercel.md', import.meta.url), 'utf8')
+const example = fileURLToPath(new URL('../../examples/vercel', import.meta.url))
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('vercel-', import.meta.url)))
 let local: LocalServer
 beforeAll(async () => {
   local = await startLocal({ redisUrl: inject('redisUrl') })
-  for (const [, file = '', code = ''] of page.matchAll(/```ts\n\/\/ (\S+)\n([^]*?)```/g)) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true })
-    writeFileSync(join(folder, file), code)
+  cpSync(example, folder, {
+    recursive: true,
+    filter: (path) => basename(path) !== 'node_modules',
+  })
+  // The app has no Edge Function, which Vercel deprecates: only the page does.
+  for (const [file, code] of filesOf(startPage('vercel'))) {
+    if (!existsSync(join(folder, file))) writeFileSync(join(folder, file), code)
   }
 })
 afterAll(async () => {
@@ -32,7 +38,7 @@ type Send = (
   init: { method: string; headers: Record<string, string> },
 ) => Promise<Response>
 
-/** Loads a file of the page as Node.js does, by the export that Vercel calls. */
+/** Loads a file of the app as Node.js does, by the export that Vercel calls. */
 async function deployToNode(file: string): Promise<Send> {
   vi.stubEnv('JWT_SECRET', SECRET)
   vi.stubEnv('UPSTASH_REDIS_REST_URL', local.url)
@@ -44,15 +50,17 @@ async function deployToNode(file: string): Promise<Send> {
     format: 'esm',
     platform: 'node',
   })
-  const bundle = join(folder, 'function.mjs')
+  const bundle = join(folder, `${file.replace('/', '-')}.mjs`)
   writeFileSync(bundle, outputFiles[0]?.text ?? '')
+  type Handle = (request: Request) => Promise<Response>
   const { default: exported } = (await import(pathToFileURL(bundle).href)) as {
-    readonly default: { readonly fetch: (request: Request) => Promise<Response> }
+    readonly default: Handle | { readonly fetch: Handle }
   }
-  return (url, init) => exported.fetch(new Request(url, init))
+  const handle = typeof exported === 'function' ? exported : exported.fetch
+  return (url, init) => handle(new Request(url, init))
 }
 
-/** Bundles a file of the page as Vercel does, and loads it into its edge runtime. */
+/** Bundles a file of the app as Vercel does, and loads it into its edge runtime. */
 async function deployToEdge(file: string): Promise<Send> {
   const { outputFiles } = await build({
     stdin: {
@@ -78,14 +86,17 @@ async function deployToEdge(file: string): Promise<Send> {
   return (url, init) => runtime.dispatchFetch(url, init)
 }
 
+const RUNTIMES = { 'Node.js': deployToNode, 'the edge runtime': deployToEdge }
+
 it.each([
-  ['middleware.ts', deployToEdge, '/api/models/chat', '', '1'],
-  ['api/chat.ts', deployToNode, '/api/chat', '{"answer":42}', null],
-  ['api/edge.ts', deployToEdge, '/api/edge', '{"answer":42}', null],
-])(
-  '%s limits a tenant in the runtime that Vercel gives it',
-  async (file, deploy, path, body, next) => {
-    const dispatch = await deploy(file)
+  ['middleware.ts', 'Node.js', '/api/ai/models/chat', '', '1'],
+  ['middleware.ts', 'the edge runtime', '/api/ai/models/chat', '', '1'],
+  ['api/chat.ts', 'Node.js', '/api/chat', '{"answer":42}', null],
+  ['api/edge.ts', 'the edge runtime', '/api/edge', '{"answer":42}', null],
+] as const)(
+  '%s limits a tenant on %s, as Vercel runs it',
+  async (file, runtime, path, body, next) => {
+    const dispatch = await RUNTIMES[runtime](file)
     const token = await new SignJWT({ tenant: `vercel-${crypto.randomUUID()}` })
       .setProtectedHeader({ alg: 'HS256' })
       .setExpirationTime('5m')
@@ -108,3 +119,8 @@ it.each([
     expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0)
   },
 )
+
+it('the app is compiled by its own settings', () => {
+  const { status, stdout } = spawnSync('tsc', ['-p', folder, '--noEmit'], { encoding: 'utf8' })
+  expect([status, stdout]).toEqual([0, ''])
+})

@@ -1,0 +1,31 @@
+// Serves the app without an account: the middleware, then the function, as Vercel calls them.
+import { createServer } from 'node:http'
+import aiChat from './api/ai/chat.ts'
+import chat from './api/chat.ts'
+import middleware, { config } from './middleware.ts'
+
+const functions: Record<string, { fetch(request: Request): Response | Promise<Response> }> = {
+  '/api/ai/chat': aiChat,
+  '/api/chat': chat,
+}
+const matcher = new RegExp(`^${config.matcher.replace('/:path*', '(/|$)')}`)
+
+async function answer(request: Request): Promise<Response> {
+  const path = decodeURI(new URL(request.url).pathname)
+  const first = matcher.test(path) ? await middleware(request) : undefined
+  if (first && !first.headers.has('x-middleware-next')) return first
+  const response = (await functions[path]?.fetch(request)) ?? new Response(null, { status: 404 })
+  for (const [name, value] of first?.headers ?? []) response.headers.set(name, value)
+  response.headers.delete('x-middleware-next')
+  return response
+}
+
+createServer(async ({ url, method, headers }, res) => {
+  const request = new Request(new URL(url ?? '/', 'http://localhost'), {
+    method,
+    headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
+  })
+  const response = await answer(request)
+  res.writeHead(response.status, Object.fromEntries(response.headers))
+  res.end(await response.text())
+}).listen(Number(process.env.PORT ?? 3000))
