@@ -24,15 +24,19 @@ export interface Tool {
 /** The arguments of a call. */
 export type Given = Readonly<Record<string, unknown>>
 
+const argument =
+  (type: Argument['type']) =>
+  (description: string): Argument => ({ type, description })
+const [text, flag, pairs] = [argument('string'), argument('boolean'), argument('object')]
+const list = argument('array')
+
 const SUBJECT: Tool['arguments'] = {
-  subject: {
-    type: 'object',
-    description:
-      'Whose requests: names and values of dimensions, such as { "tenant": "acme", "route": "chat" }',
-  },
+  subject: pairs(
+    'Whose requests: names and values of dimensions, such as { "tenant": "acme", "route": "chat" }',
+  ),
 }
-const YES: Argument = { type: 'boolean', description: 'Without true, it shows what would change' }
-const POLICY: Argument = { type: 'string', description: 'The name of a policy, as in show' }
+const YES = flag('Without true, it shows what would change')
+const POLICY = text('The name of a policy, as in show')
 
 export const TOOLS: readonly Tool[] = [
   {
@@ -47,13 +51,10 @@ export const TOOLS: readonly Tool[] = [
       'Why a request is denied now: which limit denies, who has used it up, when it fits, and what would let it pass. With id, why one request of the last day was denied; with recent, those that were.',
     arguments: {
       ...SUBJECT,
-      cost: {
-        type: 'object',
-        description: 'What it asks for, such as { "token": "1200", "usd": "$0.05" }',
-      },
-      id: { type: 'string', description: 'The X-Request-Id of a 429' },
-      recent: { type: 'boolean', description: 'List the denials that are recorded' },
-      top: { type: 'string', description: 'The most of them to list' },
+      cost: pairs('What it asks for, such as { "token": "1200", "usd": "$0.05" }'),
+      id: text('The X-Request-Id of a 429'),
+      recent: flag('List the denials that are recorded'),
+      top: text('The most of them to list'),
     },
     required: ['subject'],
     commandLine: ({ subject, cost, ...options }) => [
@@ -68,17 +69,17 @@ export const TOOLS: readonly Tool[] = [
     description:
       'Who used what, as recorded: requests, denials, tokens and dollars of each tenant.',
     arguments: {
-      from: { type: 'string', description: 'A date, or a duration before now, such as 24h' },
-      to: { type: 'string', description: 'As from' },
-      tenants: { type: 'array', description: 'Only these tenants' },
-      top: { type: 'string', description: 'The most tenants to list' },
+      from: text('A date, or a duration before now, such as 24h'),
+      to: text('As from'),
+      tenants: list('Only these tenants'),
+      top: text('The most tenants to list'),
     },
     commandLine: (given) => ['usage', ...optionsOf(given)],
   },
   {
     name: 'log',
     description: 'Who has changed which setting, when and why: the newest first.',
-    arguments: { top: { type: 'string', description: 'The most changes' } },
+    arguments: { top: text('The most changes') },
     commandLine: (given) => ['log', ...optionsOf(given)],
   },
   {
@@ -86,36 +87,20 @@ export const TOOLS: readonly Tool[] = [
     description:
       'What the settings of the file of limits would have denied of a log of requests, compared with those in force. Without a log: what they decide of the recorded denials of a tenant.',
     arguments: {
-      log: {
-        type: 'string',
-        description: 'The path of the log in the project: CSV or lines of JSON',
-      },
-      format: {
-        type: 'string',
-        description: 'csv, jsonl, otlp, access or alb, if it is not recognised',
-      },
-      columns: {
-        type: 'string',
-        description: 'The columns that have other names, such as "time=ts,tenant=org_id"',
-      },
-      start: { type: 'string', description: 'The time from which the log counts seconds' },
-      model: { type: 'string', description: 'The model of calls without one' },
-      'reorder-calls': {
-        type: 'string',
-        description: 'The calls to hold back, to put them in order: any order for twice as many',
-      },
-      'usage-period': { type: 'string', description: 'The time of a row of sums, such as 1d' },
-      top: { type: 'string', description: 'The most tenants or denials to list' },
-      suggest: {
-        type: 'boolean',
-        description: 'Also find the smallest limits that deny nobody but except',
-      },
-      except: { type: 'array', description: 'Tenants that may be denied' },
-      denials: {
-        type: 'boolean',
-        description: 'Decide the recorded denials of tenant, without log',
-      },
-      tenant: { type: 'string', description: 'The tenant whose denials these are' },
+      log: text('The path of the log in the project: CSV or lines of JSON'),
+      format: text('csv, jsonl, otlp, access or alb, if it is not recognised'),
+      columns: text('The columns that have other names, such as "time=ts,tenant=org_id"'),
+      start: text('The time from which the log counts seconds'),
+      model: text('The model of calls without one'),
+      'reorder-calls': text(
+        'The calls to hold back, to put them in order: any order for twice as many',
+      ),
+      'usage-period': text('The time of a row of sums, such as 1d'),
+      top: text('The most tenants or denials to list'),
+      suggest: flag('Also find the smallest limits that deny nobody but except'),
+      except: list('Tenants that may be denied'),
+      denials: flag('Decide the recorded denials of tenant, without log'),
+      tenant: text('The tenant whose denials these are'),
     },
     commandLine: ({ log, ...options }, folder) => [
       'preview',
@@ -135,15 +120,9 @@ export const TOOLS: readonly Tool[] = [
     arguments: {
       ...SUBJECT,
       policy: POLICY,
-      settings: {
-        type: 'object',
-        description: 'Such as { "limit": "30" } or { "limit": "$20" }; "null" removes one',
-      },
-      until: {
-        type: 'string',
-        description: 'The change ends by itself: after 24h, or at a time with a zone',
-      },
-      note: { type: 'string', description: 'Why, for the log' },
+      settings: pairs('Such as { "limit": "30" } or { "limit": "$20" }; "null" removes one'),
+      until: text('The change ends by itself: after 24h, or at a time with a zone'),
+      note: text('Why, for the log'),
       yes: YES,
     },
     required: ['policy', 'settings'],
@@ -161,11 +140,10 @@ export const TOOLS: readonly Tool[] = [
     name: 'undo',
     description: 'Takes the last change of the settings back.',
     arguments: {
-      'if-version': {
-        type: 'string',
-        description: 'Only if nobody has changed the settings since: the version that it has shown',
-      },
-      note: { type: 'string', description: 'Why, for the log' },
+      'if-version': text(
+        'Only if nobody has changed the settings since: the version that it has shown',
+      ),
+      note: text('Why, for the log'),
       yes: YES,
     },
     changes: true,

@@ -1,7 +1,7 @@
 /* The adapters of Sluice that a project calls, as its source text says. */
 import { compileRoutes, type RouteInput } from '@sluice/core/http'
-import { literal, propertyOf, valueOf } from './literal.ts'
-import { nameOf, nodes, nodesIn, type Node, type SourceModule } from './module.ts'
+import { calledBy, literal, propertyOf, valueOf } from './literal.ts'
+import { nodes, nodesIn, type Node, type SourceModule } from './module.ts'
 import type { ProjectSource } from './project-source.ts'
 
 /** A call of `rateLimit`. */
@@ -52,14 +52,8 @@ export interface SluiceCall {
 /** Finds the calls of functions that a file imports from packages of Sluice. */
 export function callsOfSluice(module: SourceModule): SluiceCall[] {
   return [...nodesIn(module.program)].flatMap((node) => {
-    if (node.type !== 'CallExpression') return []
-    const callee = node['callee'] as Node
-    const isMember = callee.type === 'MemberExpression'
-    const binding = module.imports.get(nameOf(isMember ? callee['object'] : callee))
-    if (!binding?.from.startsWith('@sluice/')) return []
-    if (isMember && binding.name !== '*') return []
-    const name = isMember ? nameOf(callee['property']) : binding.name
-    return [{ node, name, from: binding.from }]
+    const { from = '', name = '' } = calledBy(module, node) ?? {}
+    return from.startsWith('@sluice/') ? [{ node, name, from }] : []
   })
 }
 

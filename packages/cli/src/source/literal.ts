@@ -9,7 +9,7 @@ export interface Value {
 }
 
 /** The most names that are followed from one to the next. */
-export const DEPTH = 20
+const DEPTH = 20
 
 /** Returns the expression in parentheses and type assertions. */
 function bare(node: Node): Node {
@@ -46,12 +46,35 @@ export function exportedValue(
 }
 
 /** Returns the project's own file that an import names. */
-export function moduleAt(module: SourceModule, from: string): SourceModule | undefined {
+function moduleAt(module: SourceModule, from: string): SourceModule | undefined {
   const path = resolveImport(module, from)
   return path ? module.files.module(path) : undefined
 }
 
-export const isBinding = (exported: Node | Binding): exported is Binding => 'from' in exported
+const isBinding = (exported: Node | Binding): exported is Binding => 'from' in exported
+
+/** Returns the function of a package that a node calls, under any name, also through other files of the project. */
+export function calledBy(module: SourceModule, { type, callee }: Node): Binding | undefined {
+  if (type !== 'CallExpression') return undefined
+  const { object, property, computed } = callee as Node
+  const binding = module.imports.get(nameOf(object ?? callee))
+  if (!object) return originOf(module, binding)
+  if (binding?.name !== '*' || computed) return undefined
+  return { from: binding.from, name: nameOf(property) }
+}
+
+/** Follows an imported name to the package that it is from. */
+function originOf(
+  module: SourceModule,
+  binding: Binding | undefined,
+  depth = 0,
+): Binding | undefined {
+  const other = binding && depth <= DEPTH ? moduleAt(module, binding.from) : undefined
+  if (!other) return binding
+  const exported = other.exports.get(binding?.name ?? '')
+  const next = exported && !isBinding(exported) ? other.imports.get(nameOf(exported)) : exported
+  return originOf(other, next, depth + 1)
+}
 
 /**
  * Returns the value of an expression that is written out; `undefined` if a part of it is not.
