@@ -1,5 +1,5 @@
 /* The requests that are sent without a charge: those that cost nothing, and those that an option names. */
-import { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 
 /** A request that is no model call with a price. */
 export interface UnpricedRequest {
@@ -45,7 +45,7 @@ function matcherOf(passThrough: PassThrough): Exclude<PassThrough, readonly stri
   if (typeof passThrough === 'function') return passThrough
   const message = 'must be a list, such as ["POST /v1/files", "/oauth/token"], or a function'
   if (!Array.isArray(passThrough)) {
-    throw new ConfigError('invalid_option', 'limitedFetch.passThrough', message, passThrough)
+    throw invalidOption('limitedFetch.passThrough', message, passThrough)
   }
   const patterns = passThrough.map(patternOf)
   return (request) => patterns.some((matches) => matches(request))
@@ -56,7 +56,7 @@ function patternOf(pattern: unknown, index: number): (request: UnpricedRequest) 
   if (path === '') {
     const message = 'must be a path, or a method and a path, such as "POST /v1/files"'
     const option = `limitedFetch.passThrough[${index}]`
-    throw new ConfigError('invalid_option', option, message, pattern)
+    throw invalidOption(option, message, pattern)
   }
   const source = path.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
   const matching = new RegExp(`^${source}$`)

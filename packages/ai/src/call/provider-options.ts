@@ -1,4 +1,5 @@
-import { ConfigError } from '@sluice/core'
+import type { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import { isObject, objectOf, objectsIn, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
@@ -67,7 +68,7 @@ export function readProviderOptions(
   if (isClaude(modelId) && isCustom && !own(fields, 'thinking') && !allowed.includes('reasoning')) {
     const message =
       'has the SDK add a thinking budget of its own to the maximum; set providerOptions.anthropic.thinking or effort instead, or allow it with allowFields: ["reasoning"]'
-    throw new ConfigError('invalid_option', 'limitedModel.reasoning', message)
+    throw invalidOption('limitedModel.reasoning', message)
   }
   const nested = nestedOptions(call)
   if (!nested.every(changesToFunctionTools) && !allowed.includes('tools'))
@@ -80,14 +81,14 @@ export function readProviderOptions(
 export function toolRefusal(option: string): ConfigError {
   const message =
     'has tools that the provider runs and bills beside tokens; allow them with allowFields: ["tools"]'
-  return new ConfigError('invalid_option', `limitedModel.${option}`, message)
+  return invalidOption(`limitedModel.${option}`, message)
 }
 
 function refusal(option: string, isWritten: boolean, name: string): ConfigError {
   const message = isWritten
     ? 'would overwrite what the call was counted by; use the option of the AI SDK, such as maxOutputTokens'
     : `may cost more than the tokens that are counted: leave it out, or allow it with allowFields: ["${name.slice(0, 64)}"], and count what it costs`
-  return new ConfigError('invalid_option', `limitedModel.${option.slice(0, 128)}`, message)
+  return invalidOption(`limitedModel.${option.slice(0, 128)}`, message)
 }
 
 const snakeCase = (name: string): string =>

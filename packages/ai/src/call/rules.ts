@@ -1,4 +1,4 @@
-import { ConfigError, durationMs, type Limiter } from '@sluice/core'
+import { durationMs, type Limiter } from '@sluice/core'
 import { unitNamesOf } from '@sluice/core/reservations'
 import {
   assertFunction,
@@ -7,9 +7,11 @@ import {
   assertShare,
   assertTexts,
   hasMethod,
+  optionRule,
   oneOf,
   type OptionRule,
   type OptionRules,
+  invalidOption,
 } from '@sluice/core/internal'
 import { assertFormats } from '../formats/format.ts'
 import { isObject } from '../json.ts'
@@ -62,7 +64,7 @@ export function assertCallOptions(
   const { maxOutput, minOutput = 1, learn } = options
   assertPositiveInteger(`${door}.minOutput`, minOutput, maxOutput)
   if (learn && options.minOutput) {
-    throw new ConfigError('invalid_option', `${door}.learn`, 'must be left out with minOutput')
+    throw invalidOption(`${door}.learn`, 'must be left out with minOutput')
   }
 }
 
@@ -78,12 +80,11 @@ export function assertPriced(
   prices?.live?.assertIn(door, limiter)
   if (prices || !unitNamesOf(limiter).has('usd')) return limiter
   const message = 'must be given, such as LIST_PRICES: a policy counts usd'
-  throw new ConfigError('invalid_option', `${door}.prices`, message)
+  throw invalidOption(`${door}.prices`, message)
 }
 
 /** The rule of a subject that is the same for all calls, or found at each. */
-export const assertSubject: OptionRule = (option, value) => {
-  if (typeof value === 'function' || isObject(value)) return
-  const message = 'must be a subject, such as { tenant }, or a function that returns one'
-  throw new ConfigError('invalid_option', option, message, value)
-}
+export const assertSubject: OptionRule = /* @__PURE__ */ optionRule(
+  (value) => typeof value === 'function' || isObject(value),
+  'a subject, such as { tenant }, or a function that returns one',
+)

@@ -1,5 +1,5 @@
 /* The end of a call: what its answer used. */
-import { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import { logError } from '../log-error.ts'
 import type { Prices } from '../prices/prices.ts'
 import type { Usage } from '../usage.ts'
@@ -29,9 +29,7 @@ export function unitsUsed(
   const { input, output, cost = 0, model, tier } = usage
   if (prices && tier && !reported.has(tier) && !prices.hasTier(tier, model ?? call.model)) {
     reported.add(tier)
-    onError(
-      new ConfigError('invalid_option', 'prices', `lack the service tier ${tier}: see withTiers`),
-    )
+    onError(invalidOption('prices', `lack the service tier ${tier}: see withTiers`))
   }
   // What has no price of its own has that of the model that was asked for.
   const price = (): number => prices?.priceOf(usage, model, call.model) ?? 0

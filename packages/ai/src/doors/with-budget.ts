@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   createLimiter,
   InputError,
   StoreError,
@@ -16,6 +15,7 @@ import {
   oneOf,
   optionRule,
   type OptionRules,
+  invalidOption,
 } from '@sluice/core/internal'
 import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
@@ -170,7 +170,7 @@ function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
   if (typeof withOptions !== 'function') {
     const message =
       'must be a client with withOptions, such as new OpenAI() or new Anthropic(), or a model of the AI SDK'
-    throw new ConfigError('invalid_option', 'withBudget.client', message, client)
+    throw invalidOption('withBudget.client', message, client)
   }
   const { options, revealedBy } = hideCredentials(client as ModelClient)
   const copyWith = (fetch: FetchLike): unknown =>
@@ -178,7 +178,7 @@ function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
   if ((copyWith(PROBE) as { readonly fetch?: unknown } | null)?.fetch !== PROBE) {
     const message =
       'must take the option fetch in withOptions: the copy has another fetch, so its calls would not be limited. Pass the bare client, and wrap what withBudget returns'
-    throw new ConfigError('invalid_option', 'withBudget.client', message)
+    throw invalidOption('withBudget.client', message)
   }
   // The global `fetch` is known to limitedFetch: it sees which calls were never sent.
   const under = own === undefined || own === globalThis.fetch ? {} : { fetch: own }

@@ -1,5 +1,4 @@
-import { ConfigError } from '@sluice/core'
-import { MAX_UNITS } from '@sluice/core/internal'
+import { MAX_UNITS, invalidOption } from '@sluice/core/internal'
 import { invalidBody } from './invalid-body.ts'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
 import { isGiven, isObject, objectOf, objectsIn, own, type Json } from '../json.ts'
@@ -174,5 +173,5 @@ const toolsOfMcp = (tools: unknown): Json[] =>
 function counted(count: (text: string) => number, text: string): number {
   const tokens = count(text)
   if (isCount(tokens) && tokens <= MAX_UNITS) return tokens
-  throw new ConfigError('invalid_option', 'estimateRequest.count', 'must return a number')
+  throw invalidOption('estimateRequest.count', 'must return a number')
 }

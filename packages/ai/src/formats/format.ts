@@ -1,5 +1,5 @@
-import { ConfigError } from '@sluice/core'
 import type { OptionRule } from '@sluice/core/internal'
+import { optionRule } from '@sluice/core/internal'
 import type { Usage } from '../usage.ts'
 
 /** Tokens as a provider reports them, without the numbers that it does not report. */
@@ -43,10 +43,9 @@ export interface UsageFormat {
 }
 
 /** A rule that allows lists of formats. */
-export const assertFormats: OptionRule = (option, formats) => {
-  if (Array.isArray(formats) && formats.every(isFormat)) return
-  throw new ConfigError('invalid_option', option, 'must be a list of formats')
-}
-
-const isFormat = (format: Partial<UsageFormat> | null): boolean =>
-  typeof format?.read === 'function'
+export const assertFormats: OptionRule = /* @__PURE__ */ optionRule(
+  (formats) =>
+    Array.isArray(formats) &&
+    formats.every((format: Partial<UsageFormat> | null) => typeof format?.read === 'function'),
+  'a list of formats',
+)

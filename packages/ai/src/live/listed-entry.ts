@@ -1,5 +1,5 @@
 /* The entries of the record: prices by model, as they are stored beside the limits. */
-import { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import { isObject } from '../json.ts'
 import { assertPrice, RATES } from '../prices/price-rules.ts'
 import type { ModelPrice, Prices, Rates } from '../prices/prices.ts'
@@ -32,20 +32,20 @@ const MAX_RATE = 10_000_000_000
  */
 export function priceIn(name: unknown, settings: unknown, terms: EntryTerms): ModelPrice {
   if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new ConfigError('invalid_option', 'livePrices', 'must list models by names in lower case')
+    throw invalidOption('livePrices', 'must list models by names in lower case')
   }
   const option = `livePrices.${name}`
-  if (!isObject(settings)) throw new ConfigError('invalid_option', option, 'must be a price')
+  if (!isObject(settings)) throw invalidOption(option, 'must be a price')
   const { feed: _, ...price } = settings
   assertPrice(option, price)
   const valid = price as unknown as ModelPrice
   if (ratesIn(valid).some((rate) => rate > MAX_RATE)) {
     const message = `must be at most ${MAX_RATE} micro-dollars per million tokens`
-    throw new ConfigError('invalid_option', option, message)
+    throw invalidOption(option, message)
   }
   if (!terms.allowLower && isLower(valid, listedIn(terms.base, name))) {
     const message = 'is lower than in the code: set allowLower of livePrices to allow that'
-    throw new ConfigError('invalid_option', option, message)
+    throw invalidOption(option, message)
   }
   return Object.freeze(valid)
 }

@@ -1,6 +1,6 @@
 import {
-  ConfigError,
   defineExtension,
+  type ConfigError,
   type Extension,
   type ExtensionContext,
   type ExtensionHooks,
@@ -13,6 +13,7 @@ import {
   type StoredDocument,
 } from '@sluice/core/internal/configuration'
 import { runtimeOf } from '@sluice/core/internal/limiter'
+import { invalidOption } from '@sluice/core/internal'
 import type { LiveTable, ModelPrice, PricedCall } from '../prices/prices.ts'
 import { priceIn, type EntryTerms, type PriceEntry } from './listed-entry.ts'
 import type { Feed } from './read-feed.ts'
@@ -242,8 +243,7 @@ export class PriceCopy implements LiveTable {
 const UNLISTED = 'other'
 
 const lacksLive = (door: string): ConfigError =>
-  new ConfigError(
-    'invalid_option',
+  invalidOption(
     `${door}.prices`,
     'must be in the limiter, too: createLimiter({ …, extensions: [prices] })',
   )

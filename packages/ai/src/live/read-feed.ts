@@ -1,5 +1,5 @@
-import { ConfigError } from '@sluice/core'
 import { readChunks } from '@sluice/core/internal/http'
+import { invalidOption } from '@sluice/core/internal'
 
 /** The largest feed, in bytes. */
 const MAX_FEED_BYTES = 10_000_000
@@ -17,7 +17,7 @@ export function assertFeedUrl(option: string, value: unknown): string {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   const isHere = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url?.hostname ?? '')
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere)) return url.href
-  throw new ConfigError('invalid_option', option, 'must be an address that begins with https:')
+  throw invalidOption(option, 'must be an address that begins with https:')
 }
 
 /** Reads a feed, which may neither take longer nor be longer than its bounds. @throws Error */

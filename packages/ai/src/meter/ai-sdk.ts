@@ -1,5 +1,4 @@
-import { ConfigError } from '@sluice/core'
-import { assertOptionRules } from '@sluice/core/internal'
+import { assertOptionRules, invalidOption } from '@sluice/core/internal'
 import { FACT_RULES, METER_RULES, type MeterOptions } from './meter-options.ts'
 import { createSettle, emptyUsage, metered, type ChunkReader } from './meter.ts'
 import { isObject, objectOf, objectsIn, parsed, type Json } from '../json.ts'
@@ -29,7 +28,7 @@ export function usageOfAiSdk(event: unknown, known: AnswerFacts = {}): Usage {
   accumulator.setModel(objectOf(response)['modelId'])
   const usage = fields['totalUsage'] ?? fields['usage'] ?? fields
   if (isObject(usage) && typeof usage['then'] === 'function') {
-    throw new ConfigError('invalid_option', 'usageOfAiSdk.event', 'must be awaited first')
+    throw invalidOption('usageOfAiSdk.event', 'must be awaited first')
   }
   const calls: readonly unknown[] = Array.isArray(steps) ? steps : [event]
   addReported(usage, calls, accumulator)

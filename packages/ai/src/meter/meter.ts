@@ -1,6 +1,5 @@
-import { ConfigError } from '@sluice/core'
 import { watchStream } from '@sluice/core/internal/http'
-import { assertOptionRules } from '@sluice/core/internal'
+import { assertOptionRules, invalidOption } from '@sluice/core/internal'
 import { answerReader } from './answer.ts'
 import type { AnswerDecoder } from '../formats/format.ts'
 import { logError } from '../log-error.ts'
@@ -83,7 +82,7 @@ export function meterStream(
 function assertUnread(where: string, isRead: unknown): void {
   // Anything but a stream has `undefined` here.
   if (isRead === false) return
-  throw new ConfigError('invalid_option', where, 'must be unread')
+  throw invalidOption(where, 'must be unread')
 }
 
 function bytesMetered(

@@ -1,6 +1,6 @@
-import { ConfigError, type Limiter, type Subject } from '@sluice/core'
+import type { Limiter, Subject } from '@sluice/core'
 import { unitNamesOf } from '@sluice/core/reservations'
-import { assertOptions, assertPositiveInteger } from '@sluice/core/internal'
+import { assertOptions, assertPositiveInteger, invalidOption } from '@sluice/core/internal'
 
 /**
  * Returns a function that finds out if less than these units are left of any budget that counts them. It is
@@ -23,12 +23,12 @@ export function budgetBelow(
   const cost = Object.fromEntries(Array.from(unitNamesOf(limiter), (unit) => [unit, 0]))
   const entries = Object.entries(amounts)
   if (entries.length === 0) {
-    throw new ConfigError('invalid_option', 'budgetBelow', 'must name a unit, such as usd')
+    throw invalidOption('budgetBelow', 'must name a unit, such as usd')
   }
   for (const [unit, amount] of entries) {
     if (!Object.hasOwn(cost, unit)) {
       const message = 'must be a unit that a policy of the limiter counts'
-      throw new ConfigError('invalid_option', `budgetBelow.${unit}`, message)
+      throw invalidOption(`budgetBelow.${unit}`, message)
     }
     cost[unit] = assertPositiveInteger(`budgetBelow.${unit}`, amount)
   }

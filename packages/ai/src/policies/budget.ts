@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   dailyCap,
   monthlyCap,
   type Limit,
@@ -8,7 +7,13 @@ import {
   type PolicyOptions,
   type PolicyRule,
 } from '@sluice/core'
-import { MAX_UNITS, assertKnownOptions, assertLimit, assertName } from '@sluice/core/internal'
+import {
+  MAX_UNITS,
+  assertKnownOptions,
+  assertLimit,
+  assertName,
+  invalidOption,
+} from '@sluice/core/internal'
 import { withOwnOptions } from '../own-options.ts'
 
 // eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits
@@ -43,7 +48,7 @@ export interface BudgetOptions<
 export function usd(dollars: number): number {
   const micro = Math.round(dollars * PER_DOLLAR)
   if (typeof dollars === 'number' && micro >= 0 && micro <= MAX_UNITS) return micro
-  throw new ConfigError('invalid_option', 'usd', 'must be dollars from 0 to a hundred million')
+  throw invalidOption('usd', 'must be dollars from 0 to a hundred million')
 }
 
 /**
@@ -82,7 +87,7 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
   add('daily', daily, dailyCap)
   add('monthly', monthly, monthlyCap)
   if (rules.length > 0) return () => rules
-  throw new ConfigError('invalid_option', 'budget', 'must have a daily or a monthly limit')
+  throw invalidOption('budget', 'must have a daily or a monthly limit')
 }
 
 /** Checks a limit in micro-dollars, so that an error names the option of `budget`. */
@@ -90,7 +95,7 @@ function assertBudget(option: string, limit: Limit): void {
   if (typeof limit === 'function' || limit === 'configured') return
   if (typeof limit === 'number' && limit > 0 && limit < LEAST) {
     const message = `is in micro-dollars, 0 or from ${LEAST}; for dollars, write usd(${limit})`
-    throw new ConfigError('invalid_option', `budget.${option}`, message, limit)
+    throw invalidOption(`budget.${option}`, message, limit)
   }
   assertLimit(`budget.${option}`, limit)
 }

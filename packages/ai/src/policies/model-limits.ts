@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   concurrency,
   dailyCap,
   slidingWindow,
@@ -7,7 +6,12 @@ import {
   type Policy,
   type PolicyOptions,
 } from '@sluice/core'
-import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/internal'
+import {
+  assertKnownOptions,
+  assertLimit,
+  assertOptions,
+  invalidOption,
+} from '@sluice/core/internal'
 import { spellingsOf } from '../model-name.ts'
 import { withOwnOptions } from '../own-options.ts'
 
@@ -97,7 +101,7 @@ export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
   assertOptions('modelLimits.models', models)
   if (Object.hasOwn(models, OTHER)) {
     const message = 'is reserved; set "otherModels" instead'
-    throw new ConfigError('invalid_option', `modelLimits.models.${OTHER}`, message)
+    throw invalidOption(`modelLimits.models.${OTHER}`, message)
   }
   const lines = new Map([...Object.entries(models), [OTHER, otherModels] as const])
   for (const [name, line] of lines) {
@@ -106,7 +110,7 @@ export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
     for (const [column, limit] of Object.entries(line)) assertLimit(`${place}.${column}`, limit)
   }
   if (!Array.isArray(options.per) || !options.per.includes('model')) {
-    throw new ConfigError('invalid_option', 'modelLimits.per', 'must list "model"')
+    throw invalidOption('modelLimits.per', 'must list "model"')
   }
   const policies: Policy[] = []
   for (const [column, make] of COLUMNS) {
@@ -117,7 +121,7 @@ export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
     policies.push(withOwnOptions('modelLimits', column, policy))
   }
   if (policies.length === 0) {
-    throw new ConfigError('invalid_option', 'modelLimits.models', 'must limit something')
+    throw invalidOption('modelLimits.models', 'must limit something')
   }
   const modelOf = (name: string | undefined): string =>
     typeof name !== 'string'

@@ -1,13 +1,12 @@
 import {
   concurrency,
-  ConfigError,
   slidingWindow,
   type Limit,
   type Per,
   type Policy,
   type PolicyOf,
 } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/internal'
+import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import { budget, type AnyLimitName } from './budget.ts'
 import { withOwnOptions } from '../own-options.ts'
 
@@ -54,5 +53,5 @@ export function modelPolicies<const Partition extends Per>(
   add('inFlight', inFlight, (limit) => concurrency({ name: 'in-flight', limit, per }))
   if (policies.length > 0) return policies as Policy<never, never>[]
   const message = 'must limit something, such as rpm or daily'
-  throw new ConfigError('invalid_option', 'modelPolicies', message)
+  throw invalidOption('modelPolicies', message)
 }

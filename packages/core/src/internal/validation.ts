@@ -18,6 +18,13 @@ export function isUnits(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS
 }
 
+/** Returns the error of an option. @param given Its value, to show it in the message. */
+export const invalidOption = (
+  option: string,
+  reason: string,
+  ...given: [given?: unknown]
+): ConfigError => new ConfigError('invalid_option', option, reason, ...given)
+
 /** Throws a `ConfigError` unless `value` is an object. */
 export function assertOptions(option: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
