@@ -26,7 +26,7 @@ export interface Usage extends Omit<ModelUsage, 'model'> {
   readonly reasoning?: number
   /**
    * True if the answer has reached its maximum of output, by which it was cut. That of a model that thinks may have no text
-   * then. Said to `onUsage` of a limited call.
+   * then. Set in `onUsage` of a limited call, and in the event `cutAnswer`.
    */
   readonly isCut?: boolean
   /** Micro-dollars that the provider says the request cost, if it says so (OpenRouter, Perplexity). */

@@ -30,7 +30,15 @@ export interface Recorder {
 type Units = Readonly<Record<string, number>>
 
 type Measured =
-  'decision' | 'storeCall' | 'threshold' | 'reserved' | 'settled' | 'abandoned' | 'wait' | 'job'
+  | 'decision'
+  | 'storeCall'
+  | 'threshold'
+  | 'reserved'
+  | 'settled'
+  | 'abandoned'
+  | 'cutAnswer'
+  | 'wait'
+  | 'job'
 
 /** The listeners that measure. */
 export type Measuring = Required<Pick<Listeners, Measured>>
@@ -162,6 +170,11 @@ export function measure(
 
     abandoned: whileActive((event) => {
       recordUse('abandoned', ...reservedBy(event), event.origin?.subject)
+    }),
+
+    cutAnswer: whileActive(({ subject, decision }) => {
+      const model = boundedModel(subject.model)
+      recorder.add('answersCut', { ...labelsOf(subject, decision), model }, 1)
     }),
 
     wait: whileActive(({ policy, subject, outcome, waitedMs }) => {

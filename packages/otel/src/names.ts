@@ -46,6 +46,7 @@ export type MetricName =
   | 'limitUsed'
   | 'storeDuration'
   | 'thresholds'
+  | 'answersCut'
   | 'waitsBegun'
   | 'waitDuration'
   | 'jobs'
@@ -74,14 +75,14 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     name: 'rate_limiter.units',
     kind: 'counter',
     unit: '{unit}',
-    description: 'Units other than requests and dollars: charged, reserved, settled and so on',
+    description: 'Units other than requests and dollars, by state',
     labels: ['route', 'plan', 'tenant', 'unit', 'state'],
   },
   cost: {
     name: 'rate_limiter.cost',
     kind: 'counter',
     unit: 'USD',
-    description: 'Dollars: charged, reserved, settled and so on',
+    description: 'Dollars, by state',
     labels: ['route', 'plan', 'tenant', 'state'],
     divisor: 1_000_000,
   },
@@ -89,7 +90,7 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     name: 'rate_limiter.request.cost',
     kind: 'histogram',
     unit: 'USD',
-    description: 'The dollars of each request that cost any, once they are known',
+    description: 'The dollars of each request that cost any',
     labels: ['plan', 'model'],
     divisor: 1_000_000,
     bounds: [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000],
@@ -98,7 +99,7 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     name: 'rate_limiter.limit.used',
     kind: 'histogram',
     unit: '1',
-    description: 'The used share of a limit after each decision: how full the counts are',
+    description: 'The used share of a limit after each decision',
     labels: ['plan', 'policy'],
     divisor: 1_000,
     bounds: [100, 250, 500, 750, 900, 990, 1_000],
@@ -119,6 +120,13 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     description: 'Charges that brought a policy past a share of its limit',
     labels: ['policy', 'tenant', 'threshold'],
   },
+  answersCut: {
+    name: 'rate_limiter.answers.cut',
+    kind: 'counter',
+    unit: '{answer}',
+    description: 'Answers that reached their maximum of output',
+    labels: ['route', 'plan', 'tenant', 'model'],
+  },
   waitsBegun: {
     name: 'rate_limiter.waits.begun',
     kind: 'counter',
@@ -130,7 +138,7 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     name: 'rate_limiter.wait.duration',
     kind: 'histogram',
     unit: 's',
-    description: 'The duration of waits in a line, by how they ended',
+    description: 'The duration of waits in a line, by outcome',
     labels: ['policy', 'tenant', 'outcome'],
     divisor: 1_000,
     bounds: [100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000],
@@ -139,7 +147,7 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     name: 'rate_limiter.jobs',
     kind: 'counter',
     unit: '{attempt}',
-    description: 'Attempts of jobs that began, and those that are done, retried or failed for good',
+    description: 'Attempts of jobs, by outcome',
     labels: ['queue', 'tenant', 'outcome'],
   },
   jobWait: {
@@ -155,15 +163,14 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     name: 'rate_limiter.limit',
     kind: 'gauge',
     unit: '{unit}',
-    description: 'The limit now: of global policies, and of the tenants that are listed',
+    description: 'The limit now: of global policies, and of listed tenants',
     labels: ['policy', 'tenant', 'route'],
   },
   budgetUsed: {
     name: 'rate_limiter.budget.used',
     kind: 'gauge',
     unit: '1',
-    description:
-      'The used share of a limit: of global policies, and of the tenants that are listed',
+    description: 'The used share of a limit: of global policies, and of listed tenants',
     labels: ['policy', 'tenant', 'route'],
   },
 }

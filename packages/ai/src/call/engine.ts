@@ -14,7 +14,7 @@ import {
   type ReserveOptions,
   type Settled,
 } from '@sluice/core/reservations'
-import { reportModelEnd } from '@sluice/core/internal/limiter'
+import { reportCut, reportModelEnd } from '@sluice/core/internal/limiter'
 import type { UsageFormat } from '../formats/format.ts'
 import type { LearnedOutput } from '../policies/learned-output.ts'
 import { logError } from '../log-error.ts'
@@ -109,18 +109,15 @@ export async function admit<Call extends PreparedCall>(
   const learned = learn?.expect(subject, call.countedAs, output)
   const [least, most, usual] = learned ? [learned, learned] : [floor, output, call.usual]
   const isFitted = least < output && isExact && counted.some((unit) => unit in outputRates)
-  const decision = await reserve(
-    limiter,
-    { ...subject, model: subject.model ?? call.countedAs },
-    {
-      cost: only(isFitted ? inputCost : cost),
-      fit: isFitted ? fitRange({ floor: least, most, usual, rates: only(outputRates) }) : undefined,
-      waitUntil,
-      settleWithin,
-      unsettled,
-      maxShare,
-    },
-  )
+  const caller = { ...subject, model: subject.model ?? call.countedAs }
+  const decision = await reserve(limiter, caller, {
+    cost: only(isFitted ? inputCost : cost),
+    fit: isFitted ? fitRange({ floor: least, most, usual, rates: only(outputRates) }) : undefined,
+    waitUntil,
+    settleWithin,
+    unsettled,
+    maxShare,
+  })
   if (!decision.allowed) return decision
 
   const { granted = output } = (learned ? {} : decision) as { readonly granted?: number }
@@ -133,13 +130,14 @@ export async function admit<Call extends PreparedCall>(
     const settled = Object.fromEntries(
       counted.map((unit) => [unit, Math.max((!counts && reserved[unit]) || 0, used[unit])]),
     )
-    const isCut = usage.output >= (granted || Infinity)
+    const told = usage.output >= (granted || Infinity) ? { ...usage, isCut: true } : usage
+    reportCut(limiter, { subject: caller, decision, usage: told })
     try {
       await settleWithRetry(() => decision.settle(settled))
     } finally {
       if (usage.complete) learn?.observe(subject, call.countedAs, usage.output)
       // The provider bills it, also if the store does not know.
-      await options.onUsage?.(isCut ? { ...usage, isCut } : usage, subject)
+      await options.onUsage?.(told, subject)
     }
   }
 

@@ -175,10 +175,11 @@ function thinkingBudget({ thinking, reasoning }: Json): number {
 /** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
 export function modelToCall(name: unknown, { models, prices }: CallTerms): string {
   if (typeof name !== 'string' || name === '') throw invalidBody('must name a model', 'model')
-  const isList = Array.isArray(models)
-  const aliases = (isList ? {} : (models ?? {})) as Json
-  const isOffered = isList ? models.some((one: string) => isNamed(name, one)) : !models
-  const model = own(aliases, name) ?? (isOffered ? name : undefined)
+  const model = Array.isArray(models)
+    ? models.some((one: string) => isNamed(name, one)) && name
+    : models
+      ? own(models as Json, name)
+      : name
   try {
     if (typeof model === 'string') {
       prices?.findPrice(model)

@@ -145,11 +145,12 @@ export function modelHandler<Context extends unknown[]>(
   }
   assertCallOptions('modelHandler', options, rules)
   const { route = 'model', headers, maxDelayMs = 30_000, onError = logError } = options
-  const upstream = typeof send === 'function' ? undefined : send
   const address = typeof send === 'function' ? undefined : addressOf(send)
+  const upstream = address && (send as Upstream)
   const api = apiOfHandler(options.api, address)
-  const sendCall: SendCall<Context> =
-    typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
+  const sendCall = upstream
+    ? (call: CallToSend) => callUpstream(upstream, call)
+    : (send as SendCall<Context>)
   const limiterFor = limiterFrom('modelHandler.limiter', limiter)
   const checked = (one: Limiter): Limiter => assertPriced('modelHandler', one, options)
   // A function may need what there is only at a request.

@@ -48,6 +48,8 @@ export interface LimiterEvents {
   readonly settled: SettledEvent
   /** A reservation was settled after its `settleWithin`: its estimate is final. */
   readonly abandoned: ReservedUnits
+  /** An answer of a model call ended at its maximum of output tokens. If the model thinks, it may have no text. */
+  readonly cutAnswer: CutAnswerEvent
   /** A request began to wait in a line, or its wait is over. */
   readonly wait: WaitEvent
   /** A job of a queue began an attempt, or an attempt is over. */
@@ -108,6 +110,15 @@ interface SettledEvent extends ReservedUnits {
   readonly wasReleased: boolean
   /** True if the call was decided without the store, which has charged it, too: only its reply was lost. */
   readonly replyWasLost: boolean
+}
+
+/** An answer that was paid for, and did not come to its end. */
+interface CutAnswerEvent {
+  /** The subject of the call, with its model. */
+  readonly subject: Subject
+  readonly decision: Decision
+  /** Tokens of all answers of the call: `reasoning` is the part of `output` that was thinking, if a format reads it. */
+  readonly usage: { readonly output: number; readonly reasoning?: number; readonly isCut?: boolean }
 }
 
 /** A wait in the line of a policy. */

@@ -1,6 +1,7 @@
 // For the packages of this project alone: it may change in any release.
 export { assertCost, costIn } from '../cost.ts'
 export { assertSubject } from './call.ts'
+export { reportCut } from './cut-answer.ts'
 export { reportModelEnd } from './model-end.ts'
 export { writeOperation } from './records.ts'
 export { onRoutes, policiesToReset } from './reset.ts'

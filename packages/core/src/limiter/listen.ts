@@ -49,6 +49,7 @@ const EVENTS: readonly (keyof LimiterEvents)[] = [
   'reserved',
   'settled',
   'abandoned',
+  'cutAnswer',
   'wait',
   'job',
   'problem',

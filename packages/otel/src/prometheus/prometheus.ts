@@ -116,6 +116,10 @@ export function prometheus(options: PrometheusOptions = {}): Extension {
             measuring.wait(event)
             shared?.schedule(undefined)
           },
+          cutAnswer(event) {
+            measuring.cutAnswer(event)
+            shared?.schedule(undefined)
+          },
           job(event) {
             measuring.job(event)
             shared?.schedule(undefined)

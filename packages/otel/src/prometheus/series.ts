@@ -22,6 +22,7 @@ export const FAMILIES: Readonly<Record<Exclude<MetricName, GaugeName>, string>> 
   waitDuration: 'w',
   jobs: 'j',
   jobWait: 'q',
+  answersCut: 'a',
 }
 
 /** A metric that counts events. */
