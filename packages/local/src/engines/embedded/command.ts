@@ -13,6 +13,14 @@ export interface Definition {
 /** Definitions of commands by their names in upper case. */
 export type Definitions = Record<string, Definition>
 
+type Run = Definition['run']
+
+/** Defines a command that only reads. */
+export const reads = (arity: number, run: Run): Definition => ({ arity, run })
+
+/** Defines a command that may write. */
+export const writes = (arity: number, run: Run): Definition => ({ arity, write: true, run })
+
 /** Returns an argument that the arity check guarantees. */
 export function at(args: readonly string[], index: number): string {
   return args[index] ?? ''

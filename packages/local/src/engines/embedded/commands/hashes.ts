@@ -1,78 +1,48 @@
-import { at, pairs, type Definitions } from '../command.ts'
+import { at, pairs, reads, writes, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { addIntegers, integer, parseBigInteger } from '../numbers.ts'
 import { Fault, OK } from '../value.ts'
 
 export const hashCommands: Definitions = {
-  HSET: { arity: -4, write: true, run: (keyspace, args) => store(keyspace, args, 'hset') },
-  HMSET: {
-    arity: -4,
-    write: true,
-    run: (keyspace, args) => {
-      store(keyspace, args, 'hmset')
-      return OK
-    },
-  },
-  HSETNX: {
-    arity: 4,
-    write: true,
-    run: (keyspace, args) =>
-      keyspace.hash(at(args, 0))?.has(at(args, 1)) ? 0 : store(keyspace, args, 'hsetnx'),
-  },
-  HGET: {
-    arity: 3,
-    run: (keyspace, args) => keyspace.hash(at(args, 0))?.get(at(args, 1)) ?? null,
-  },
-  HMGET: {
-    arity: -3,
-    run: (keyspace, [key = '', ...fields]) => {
-      const hash = keyspace.hash(key)
-      return fields.map((field) => hash?.get(field) ?? null)
-    },
-  },
-  HGETALL: {
-    arity: 2,
-    run: (keyspace, args) => [...(keyspace.hash(at(args, 0)) ?? [])].flat(),
-  },
-  HRANDFIELD: {
-    arity: -2,
-    run: (keyspace, [key = '', count = '', option = '']) => {
-      const number = Number(count)
-      if (!Number.isSafeInteger(number) || number < 0 || option.toUpperCase() !== 'WITHVALUES')
-        throw new Fault('ERR HRANDFIELD needs a count that is not negative, and WITHVALUES, here')
-      const fields = [...(keyspace.hash(key) ?? [])]
-      return shuffled(fields).slice(0, number).flat()
-    },
-  },
-  HKEYS: { arity: 2, run: (keyspace, args) => [...(keyspace.hash(at(args, 0))?.keys() ?? [])] },
-  HVALS: { arity: 2, run: (keyspace, args) => [...(keyspace.hash(at(args, 0))?.values() ?? [])] },
-  HLEN: { arity: 2, run: (keyspace, args) => keyspace.hash(at(args, 0))?.size ?? 0 },
-  HEXISTS: {
-    arity: 3,
-    run: (keyspace, args) => (keyspace.hash(at(args, 0))?.has(at(args, 1)) ? 1 : 0),
-  },
-  HDEL: {
-    arity: -3,
-    write: true,
-    run: (keyspace, [key = '', ...fields]) => {
-      const hash = keyspace.hash(key)
-      if (!hash) return 0
-      const removed = fields.filter((field) => hash.delete(field)).length
-      keyspace.deleteIfEmpty(key, hash)
-      return removed
-    },
-  },
-  HINCRBY: {
-    arity: 4,
-    write: true,
-    run: (keyspace, [key = '', field = '', amount = '']) => {
-      const by = parseBigInteger(amount)
-      const current = keyspace.hash(key)?.get(field) ?? '0'
-      const value = addIntegers(parseBigInteger(current, 'ERR hash value is not an integer'), by)
-      store(keyspace, [key, field, String(value)], 'hincrby')
-      return integer(value)
-    },
-  },
+  HSET: writes(-4, (keyspace, args) => store(keyspace, args, 'hset')),
+  HMSET: writes(-4, (keyspace, args) => {
+    store(keyspace, args, 'hmset')
+    return OK
+  }),
+  HSETNX: writes(4, (keyspace, args) =>
+    keyspace.hash(at(args, 0))?.has(at(args, 1)) ? 0 : store(keyspace, args, 'hsetnx'),
+  ),
+  HGET: reads(3, (keyspace, args) => keyspace.hash(at(args, 0))?.get(at(args, 1)) ?? null),
+  HMGET: reads(-3, (keyspace, [key = '', ...fields]) => {
+    const hash = keyspace.hash(key)
+    return fields.map((field) => hash?.get(field) ?? null)
+  }),
+  HGETALL: reads(2, (keyspace, args) => [...(keyspace.hash(at(args, 0)) ?? [])].flat()),
+  HRANDFIELD: reads(-2, (keyspace, [key = '', count = '', option = '']) => {
+    const number = Number(count)
+    if (!Number.isSafeInteger(number) || number < 0 || option.toUpperCase() !== 'WITHVALUES')
+      throw new Fault('ERR HRANDFIELD needs a count that is not negative, and WITHVALUES, here')
+    const fields = [...(keyspace.hash(key) ?? [])]
+    return shuffled(fields).slice(0, number).flat()
+  }),
+  HKEYS: reads(2, (keyspace, args) => [...(keyspace.hash(at(args, 0))?.keys() ?? [])]),
+  HVALS: reads(2, (keyspace, args) => [...(keyspace.hash(at(args, 0))?.values() ?? [])]),
+  HLEN: reads(2, (keyspace, args) => keyspace.hash(at(args, 0))?.size ?? 0),
+  HEXISTS: reads(3, (keyspace, args) => (keyspace.hash(at(args, 0))?.has(at(args, 1)) ? 1 : 0)),
+  HDEL: writes(-3, (keyspace, [key = '', ...fields]) => {
+    const hash = keyspace.hash(key)
+    if (!hash) return 0
+    const removed = fields.filter((field) => hash.delete(field)).length
+    keyspace.deleteIfEmpty(key, hash)
+    return removed
+  }),
+  HINCRBY: writes(4, (keyspace, [key = '', field = '', amount = '']) => {
+    const by = parseBigInteger(amount)
+    const current = keyspace.hash(key)?.get(field) ?? '0'
+    const value = addIntegers(parseBigInteger(current, 'ERR hash value is not an integer'), by)
+    store(keyspace, [key, field, String(value)], 'hincrby')
+    return integer(value)
+  }),
 }
 
 function shuffled<T>(items: readonly T[]): T[] {

@@ -1,4 +1,4 @@
-import { at, type Definition, type Definitions } from '../command.ts'
+import { at, reads, writes, type Definition, type Definitions } from '../command.ts'
 import { globMatcher } from '../glob.ts'
 import type { Data, Keyspace } from '../keyspace.ts'
 import { parseInteger } from '../numbers.ts'
@@ -8,30 +8,26 @@ const EXPIRY_FLAGS = new Set(['NX', 'XX', 'GT', 'LT'])
 const MAX_EXPIRY_MS = 2 ** 63
 
 export const keyCommands: Definitions = {
-  DEL: { arity: -2, write: true, run: remove },
-  UNLINK: { arity: -2, write: true, run: remove },
-  EXISTS: { arity: -2, run: (keyspace, keys) => keys.filter((key) => has(keyspace, key)).length },
-  TOUCH: { arity: -2, run: (keyspace, keys) => keys.filter((key) => has(keyspace, key)).length },
-  TYPE: { arity: 2, run: (keyspace, args) => new Status(typeName(keyspace.data(at(args, 0)))) },
+  DEL: writes(-2, remove),
+  UNLINK: writes(-2, remove),
+  EXISTS: reads(-2, (keyspace, keys) => keys.filter((key) => has(keyspace, key)).length),
+  TOUCH: reads(-2, (keyspace, keys) => keys.filter((key) => has(keyspace, key)).length),
+  TYPE: reads(2, (keyspace, args) => new Status(typeName(keyspace.data(at(args, 0))))),
   EXPIRE: expireCommand('expire', 1_000, true),
   PEXPIRE: expireCommand('pexpire', 1, true),
   EXPIREAT: expireCommand('expireat', 1_000, false),
   PEXPIREAT: expireCommand('pexpireat', 1, false),
-  PERSIST: {
-    arity: 2,
-    write: true,
-    run: (keyspace, args) => {
-      if (typeof keyspace.expiry(at(args, 0)) !== 'number') return 0
-      keyspace.expire(at(args, 0), undefined)
-      return 1
-    },
-  },
+  PERSIST: writes(2, (keyspace, args) => {
+    if (typeof keyspace.expiry(at(args, 0)) !== 'number') return 0
+    keyspace.expire(at(args, 0), undefined)
+    return 1
+  }),
   TTL: expiryReader((expiresAt, nowMs) => Math.round((expiresAt - nowMs) / 1_000)),
   PTTL: expiryReader((expiresAt, nowMs) => expiresAt - nowMs),
   EXPIRETIME: expiryReader((expiresAt) => Math.round(expiresAt / 1_000)),
   PEXPIRETIME: expiryReader((expiresAt) => expiresAt),
-  KEYS: { arity: 2, run: (keyspace, args) => keyspace.keys().filter(globMatcher(at(args, 0))) },
-  SCAN: { arity: -2, run: scan },
+  KEYS: reads(2, (keyspace, args) => keyspace.keys().filter(globMatcher(at(args, 0)))),
+  SCAN: reads(-2, scan),
 }
 
 function has(keyspace: Keyspace, key: string): boolean {
@@ -80,7 +76,7 @@ function expireCommand(name: string, unitMs: number, relative: boolean): Definit
     keyspace.expire(key, expiresAt)
     return 1
   }
-  return { arity: -3, write: true, run }
+  return writes(-3, run)
 }
 
 function mayExpire(flags: string[], next: number, current: number | undefined): boolean {
@@ -97,7 +93,7 @@ function expiryReader(read: (expiresAt: number, nowMs: number) => number): Defin
     if (expiresAt === null) return -2
     return expiresAt === undefined ? -1 : read(expiresAt, keyspace.nowMs)
   }
-  return { arity: 2, run }
+  return reads(2, run)
 }
 
 /** Returns all keys in one call, so the next cursor is always 0. */

@@ -1,19 +1,16 @@
-import { at, type Definitions } from '../command.ts'
+import { at, reads, writes, type Definitions } from '../command.ts'
 import { Fault, OK, Status, SYNTAX_ERROR } from '../value.ts'
 
 export const serverCommands: Definitions = {
-  PING: {
-    arity: -1,
-    run: (_, args) => {
-      if (args.length > 1) throw new Fault("ERR wrong number of arguments for 'ping' command")
-      return args[0] ?? new Status('PONG')
-    },
-  },
-  ECHO: { arity: 2, run: (_, args) => at(args, 0) },
-  TIME: { arity: 1, run: (keyspace) => keyspace.microTime() },
-  DBSIZE: { arity: 1, run: (keyspace) => keyspace.keys().length },
-  FLUSHALL: { arity: -1, write: true, run: flush },
-  FLUSHDB: { arity: -1, write: true, run: flush },
+  PING: reads(-1, (_, args) => {
+    if (args.length > 1) throw new Fault("ERR wrong number of arguments for 'ping' command")
+    return args[0] ?? new Status('PONG')
+  }),
+  ECHO: reads(2, (_, args) => at(args, 0)),
+  TIME: reads(1, (keyspace) => keyspace.microTime()),
+  DBSIZE: reads(1, (keyspace) => keyspace.keys().length),
+  FLUSHALL: writes(-1, flush),
+  FLUSHDB: writes(-1, flush),
 }
 
 function flush(keyspace: Parameters<Definitions[string]['run']>[0], args: string[]): Status {

@@ -1,4 +1,4 @@
-import { at, type Definition, type Definitions } from '../command.ts'
+import { at, reads, writes, type Definition, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { formatDouble, parseFloatStrictly, parseInteger } from '../numbers.ts'
 import type { Scored, SortedSet } from '../sorted-set.ts'
@@ -7,36 +7,26 @@ import { Fault, SYNTAX_ERROR, type Value } from '../value.ts'
 type Positions = readonly [start: number, end: number]
 
 export const sortedSetRangeCommands: Definitions = {
-  ZRANGE: { arity: -4, run: (keyspace, args) => range(keyspace, args, {}) },
-  ZREVRANGE: { arity: -4, run: (keyspace, args) => range(keyspace, args, { reverse: true }) },
-  ZRANGEBYSCORE: { arity: -4, run: (keyspace, args) => range(keyspace, args, { byScore: true }) },
-  ZREVRANGEBYSCORE: {
-    arity: -4,
-    run: (keyspace, args) => range(keyspace, args, { byScore: true, reverse: true }),
-  },
-  ZRANGEBYLEX: { arity: -4, run: (keyspace, args) => range(keyspace, args, { byMember: true }) },
-  ZCOUNT: {
-    arity: 4,
-    run: (keyspace, [key = '', low = '', high = '']) => {
-      const bounds = scoreBounds(low, high)
-      const set = keyspace.sortedSet(key)
-      if (!set) return 0
-      const [start, end] = bounds(set)
-      return Math.max(0, end - start)
-    },
-  },
-  ZREMRANGEBYSCORE: {
-    arity: 4,
-    write: true,
-    run: (keyspace, [key = '', low = '', high = '']) =>
-      removeRange(keyspace, key, scoreBounds(low, high)),
-  },
-  ZREMRANGEBYRANK: {
-    arity: 4,
-    write: true,
-    run: (keyspace, [key = '', start = '', stop = '']) =>
-      removeRange(keyspace, key, indexBounds(start, stop)),
-  },
+  ZRANGE: reads(-4, (keyspace, args) => range(keyspace, args, {})),
+  ZREVRANGE: reads(-4, (keyspace, args) => range(keyspace, args, { reverse: true })),
+  ZRANGEBYSCORE: reads(-4, (keyspace, args) => range(keyspace, args, { byScore: true })),
+  ZREVRANGEBYSCORE: reads(-4, (keyspace, args) =>
+    range(keyspace, args, { byScore: true, reverse: true }),
+  ),
+  ZRANGEBYLEX: reads(-4, (keyspace, args) => range(keyspace, args, { byMember: true })),
+  ZCOUNT: reads(4, (keyspace, [key = '', low = '', high = '']) => {
+    const bounds = scoreBounds(low, high)
+    const set = keyspace.sortedSet(key)
+    if (!set) return 0
+    const [start, end] = bounds(set)
+    return Math.max(0, end - start)
+  }),
+  ZREMRANGEBYSCORE: writes(4, (keyspace, [key = '', low = '', high = '']) =>
+    removeRange(keyspace, key, scoreBounds(low, high)),
+  ),
+  ZREMRANGEBYRANK: writes(4, (keyspace, [key = '', start = '', stop = '']) =>
+    removeRange(keyspace, key, indexBounds(start, stop)),
+  ),
 }
 
 /** Defines ZPOPMIN or ZPOPMAX: `take` chooses the members. */
@@ -54,7 +44,7 @@ export function popCommand(take: (set: SortedSet, count: number) => Scored[]): D
     keyspace.deleteIfEmpty(key, set)
     return flattenScored(taken)
   }
-  return { arity: -2, write: true, run }
+  return writes(-2, run)
 }
 
 function flattenScored(entries: readonly Scored[]): string[] {

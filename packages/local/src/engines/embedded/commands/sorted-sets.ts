@@ -1,4 +1,4 @@
-import { at, pairs, type Definitions } from '../command.ts'
+import { at, pairs, reads, writes, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { formatDouble, parseFloatStrictly } from '../numbers.ts'
 import { SortedSet } from '../sorted-set.ts'
@@ -6,38 +6,25 @@ import { Fault, SYNTAX_ERROR, type Value } from '../value.ts'
 import { popCommand } from './sorted-set-ranges.ts'
 
 export const sortedSetCommands: Definitions = {
-  ZADD: { arity: -4, write: true, run: add },
-  ZINCRBY: {
-    arity: 4,
-    write: true,
-    run: (keyspace, [key = '', amount = '', member = '']) =>
-      add(keyspace, [key, 'INCR', amount, member]),
-  },
-  ZREM: {
-    arity: -3,
-    write: true,
-    run: (keyspace, [key = '', ...members]) => {
-      const set = keyspace.sortedSet(key)
-      if (!set) return 0
-      const removed = members.filter((member) => set.delete(member)).length
-      keyspace.deleteIfEmpty(key, set)
-      return removed
-    },
-  },
-  ZCARD: { arity: 2, run: (keyspace, args) => keyspace.sortedSet(at(args, 0))?.size ?? 0 },
-  ZSCORE: {
-    arity: 3,
-    run: (keyspace, args) => score(keyspace.sortedSet(at(args, 0)), at(args, 1)),
-  },
-  ZMSCORE: {
-    arity: -3,
-    run: (keyspace, [key = '', ...members]) => {
-      const set = keyspace.sortedSet(key)
-      return members.map((member) => score(set, member))
-    },
-  },
-  ZRANK: { arity: 3, run: (keyspace, args) => rank(keyspace, args, false) },
-  ZREVRANK: { arity: 3, run: (keyspace, args) => rank(keyspace, args, true) },
+  ZADD: writes(-4, add),
+  ZINCRBY: writes(4, (keyspace, [key = '', amount = '', member = '']) =>
+    add(keyspace, [key, 'INCR', amount, member]),
+  ),
+  ZREM: writes(-3, (keyspace, [key = '', ...members]) => {
+    const set = keyspace.sortedSet(key)
+    if (!set) return 0
+    const removed = members.filter((member) => set.delete(member)).length
+    keyspace.deleteIfEmpty(key, set)
+    return removed
+  }),
+  ZCARD: reads(2, (keyspace, args) => keyspace.sortedSet(at(args, 0))?.size ?? 0),
+  ZSCORE: reads(3, (keyspace, args) => score(keyspace.sortedSet(at(args, 0)), at(args, 1))),
+  ZMSCORE: reads(-3, (keyspace, [key = '', ...members]) => {
+    const set = keyspace.sortedSet(key)
+    return members.map((member) => score(set, member))
+  }),
+  ZRANK: reads(3, (keyspace, args) => rank(keyspace, args, false)),
+  ZREVRANK: reads(3, (keyspace, args) => rank(keyspace, args, true)),
   ZPOPMIN: popCommand((set, count) => set.slice(0, count)),
   ZPOPMAX: popCommand((set, count) =>
     set.slice(Math.max(0, set.size - count), set.size).toReversed(),

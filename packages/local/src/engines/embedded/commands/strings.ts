@@ -1,4 +1,4 @@
-import { at, pairs, type Definition, type Definitions } from '../command.ts'
+import { at, pairs, reads, writes, type Definition, type Definitions } from '../command.ts'
 import type { Keyspace } from '../keyspace.ts'
 import { addIntegers, integer, parseBigInteger } from '../numbers.ts'
 import { Fault, NOT_AN_INTEGER, OK, SYNTAX_ERROR, type Value } from '../value.ts'
@@ -12,64 +12,42 @@ const EXPIRY_UNITS: Record<string, { unitMs: number; relative: boolean }> = {
 }
 
 export const stringCommands: Definitions = {
-  GET: { arity: 2, run: (keyspace, args) => keyspace.string(at(args, 0)) ?? null },
-  SET: { arity: -3, write: true, run: set },
-  SETEX: { arity: 4, write: true, run: setWithExpiry('setex', 1_000) },
-  PSETEX: { arity: 4, write: true, run: setWithExpiry('psetex', 1) },
-  SETNX: {
-    arity: 3,
-    write: true,
-    run: (keyspace, [key = '', value = '']) => {
-      if (keyspace.data(key) !== undefined) return 0
-      keyspace.set(key, value)
-      return 1
-    },
-  },
-  GETSET: {
-    arity: 3,
-    write: true,
-    run: (keyspace, [key = '', value = '']) => {
-      const previous = keyspace.string(key) ?? null
-      keyspace.set(key, value)
-      return previous
-    },
-  },
-  GETDEL: {
-    arity: 2,
-    write: true,
-    run: (keyspace, args) => {
-      const value = keyspace.string(at(args, 0)) ?? null
-      keyspace.delete(at(args, 0))
-      return value
-    },
-  },
-  MGET: {
-    arity: -2,
-    run: (keyspace, keys) =>
-      keys.map((key) => {
-        const data = keyspace.data(key)
-        return typeof data === 'string' ? data : null
-      }),
-  },
-  MSET: {
-    arity: -3,
-    write: true,
-    run: (keyspace, args) => {
-      if (args.length % 2 === 1) throw new Fault("ERR wrong number of arguments for 'mset' command")
-      for (const [key, value] of pairs(args)) keyspace.set(key, value)
-      return OK
-    },
-  },
-  STRLEN: { arity: 2, run: (keyspace, args) => keyspace.string(at(args, 0))?.length ?? 0 },
-  APPEND: {
-    arity: 3,
-    write: true,
-    run: (keyspace, [key = '', suffix = '']) => {
-      const value = (keyspace.string(key) ?? '') + suffix
-      keyspace.set(key, value, true)
-      return value.length
-    },
-  },
+  GET: reads(2, (keyspace, args) => keyspace.string(at(args, 0)) ?? null),
+  SET: writes(-3, set),
+  SETEX: writes(4, setWithExpiry('setex', 1_000)),
+  PSETEX: writes(4, setWithExpiry('psetex', 1)),
+  SETNX: writes(3, (keyspace, [key = '', value = '']) => {
+    if (keyspace.data(key) !== undefined) return 0
+    keyspace.set(key, value)
+    return 1
+  }),
+  GETSET: writes(3, (keyspace, [key = '', value = '']) => {
+    const previous = keyspace.string(key) ?? null
+    keyspace.set(key, value)
+    return previous
+  }),
+  GETDEL: writes(2, (keyspace, args) => {
+    const value = keyspace.string(at(args, 0)) ?? null
+    keyspace.delete(at(args, 0))
+    return value
+  }),
+  MGET: reads(-2, (keyspace, keys) =>
+    keys.map((key) => {
+      const data = keyspace.data(key)
+      return typeof data === 'string' ? data : null
+    }),
+  ),
+  MSET: writes(-3, (keyspace, args) => {
+    if (args.length % 2 === 1) throw new Fault("ERR wrong number of arguments for 'mset' command")
+    for (const [key, value] of pairs(args)) keyspace.set(key, value)
+    return OK
+  }),
+  STRLEN: reads(2, (keyspace, args) => keyspace.string(at(args, 0))?.length ?? 0),
+  APPEND: writes(3, (keyspace, [key = '', suffix = '']) => {
+    const value = (keyspace.string(key) ?? '') + suffix
+    keyspace.set(key, value, true)
+    return value.length
+  }),
   INCR: counter(2, () => 1n),
   DECR: counter(2, () => -1n),
   INCRBY: counter(3, (args) => parseBigInteger(at(args, 1))),
@@ -88,7 +66,7 @@ function counter(arity: number, amount: (args: string[]) => bigint): Definition 
     keyspace.set(key, String(value), true)
     return integer(value)
   }
-  return { arity, write: true, run }
+  return writes(arity, run)
 }
 
 function setWithExpiry(name: string, unitMs: number): Definition['run'] {
