@@ -2,7 +2,10 @@ import { createLimiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import { budget, limitedFetch, LIST_PRICES, type ModelPrice } from '@sluice/ai'
 import { livePrices } from '@sluice/ai/live-prices'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { answer } from '../ai/live-prices-support.ts'
@@ -191,6 +194,42 @@ describe('sluice prices', () => {
     ])
     writeFileSync(join(app.folder, 'bill.csv'), 'model,cost\n')
     expect((await sluice('check --bill bill.csv')).err).toContain('the bill has no column "input"')
+  })
+
+  it('checks when OpenAI shuts them down, if it is asked, unless their prices say that day', async () => {
+    const soon = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+    const days = {
+      'new-model': soon,
+      'fine-model': null,
+      'ending-model': '2020-01-01',
+      other: soon,
+    }
+    const data = Object.entries(days).map(([id, shutdown_date]) => ({ id, shutdown_date }))
+    let body = JSON.stringify({ data: [...data, { id: 'old-model', shutdown_date: '2999-01-01' }] })
+    const keys: unknown[] = []
+    const server = createServer(({ url, headers }, response) => {
+      keys.push([url, headers.authorization])
+      response.end(body)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const without = await sluice('check --openai')
+    app.write(
+      '.env.local',
+      `${envOf(redis.local)}\nOPENAI_API_KEY=sk-1\nOPENAI_BASE_URL=http://127.0.0.1:${port}/v1`,
+    )
+    const { out } = await sluice('check --openai')
+    body = '{}'
+    const malformed = await sluice('check --openai')
+    server.close()
+    expect(without.err).toContain('--openai needs OPENAI_API_KEY')
+    expect(out.match(/^model_ends: OpenAI .*/gm)).toEqual([
+      `model_ends: OpenAI shuts down new-model (src/chat.ts) on ${soon}`,
+    ])
+    expect(malformed.err).toContain('OpenAI does not list its models: 200')
+    const request = ['/v1/models', 'Bearer sk-1']
+    expect(keys).toEqual([request, request])
+    expect(out + malformed.err).not.toContain('sk-1')
   })
 
   it('finds nothing where each model has a price of today', async () => {

@@ -4,6 +4,7 @@ import type { Limiter } from '@sluice/core'
 import type { PriceChangeOptions, PriceChanges } from '@sluice/ai/live-prices'
 import { AUTHOR_USAGE } from '../author.ts'
 import { countOf, textOf, type Command, type Result, type Values } from '../command.ts'
+import { openaiShutdowns } from '../doctor/openai-shutdowns.ts'
 import { pricesInUse } from '../doctor/prices-in-use.ts'
 import { CommandError, installed } from '../errors.ts'
 import { table } from '../format.ts'
@@ -30,6 +31,7 @@ would change.
 
   --log FILE            a log of calls, as sluice replay reads it, whose models are listed and checked, too
   --bill FILE           a bill as CSV, to check prices by: model, input, output (tokens) and cost (dollars)
+  --openai              ask OpenAI, with OPENAI_API_KEY, which of the models it shuts down
   --top N               the most changes of the log (default: 20)
 ${VERSION_USAGE}
 ${AUTHOR_USAGE}
@@ -91,10 +93,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     says: 'no names',
     async run(call) {
       const bill = textOf(call.values, 'bill')
-      const { findings } = await pricesInUse(
+      const { used, findings: ofPrices } = await pricesInUse(
         call,
         bill === undefined ? undefined : readText(call.folder, bill),
       )
+      const isAsked = call.values['openai'] === true
+      const findings = [...ofPrices, ...(isAsked ? await openaiShutdowns(used) : [])]
       return {
         text:
           findings
