@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect as connectHttp2, constants, type ClientHttp2Stream } from 'node:http2'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { vi } from 'vitest'
+import { PATIENTLY } from '../support/patience.ts'
 
 /** A POST request. */
 export interface Message {
@@ -55,7 +56,10 @@ export const http1: Transport<Http1Connection> = (url) => {
       socket
         .on('error', () => {})
         .on('data', (bytes: Buffer) => (received += bytes.toString('latin1')))
-      const remote = await vi.waitUntil(() => accepted.get(socket.localPort), { interval: 1 })
+      const remote = await vi.waitUntil(() => accepted.get(socket.localPort), {
+        ...PATIENTLY,
+        interval: 1,
+      })
       accepted.delete(socket.localPort)
       const closing = new Promise((resolve) => remote.once('close', resolve))
       return {

@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { subject } from '../core/http/support.ts'
 import { http1, http2, type Connection, type Message, type Transport } from './connections.ts'
 import { createApp, type Serve } from './support.ts'
+import { PATIENTLY } from '../support/patience.ts'
 
 /** Refused requests for each way to hang up: half of them are denied, the others have no subject. */
 const REQUESTS = 400
@@ -151,7 +152,7 @@ async function countRuns(
         const connections = await Promise.all(Array.from({ length: BATCH / inRow }, open))
         for (const { send } of connections) send(request, inRow, trailing)
         const isHeld = () => gate.waiting() === BATCH
-        const held = async () => void (await vi.waitUntil(isHeld, { interval: 1 }))
+        const held = async () => void (await vi.waitUntil(isHeld, { ...PATIENTLY, interval: 1 }))
         await hangUp({ connections, held, release: gate.open })
       }
       // It takes as long as those before it, which are over after it.

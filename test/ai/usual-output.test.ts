@@ -18,6 +18,7 @@ import { generateText } from 'ai'
 import OpenAI from 'openai'
 import { describe, expect, it, vi } from 'vitest'
 import { NOON } from '../support/times.ts'
+import { PATIENTLY } from '../support/patience.ts'
 
 const RATE = 10
 const rates = { input: 1_000_000, output: RATE * 1_000_000, maxOutput: 64_000 }
@@ -192,15 +193,19 @@ describe.each(CELLS)('%s, %s', (_door, _format, call) => {
     for (;;) {
       const before = await leftOf(limiter)
       if (!(await call(limiter, { answers, fetch }))) break
-      await vi.waitFor(async () =>
-        expect(await leftOf(limiter)).toBeLessThanOrEqual(
-          before - (answers.at(-1)?.output ?? 0) * RATE,
-        ),
+      await vi.waitFor(
+        async () =>
+          expect(await leftOf(limiter)).toBeLessThanOrEqual(
+            before - (answers.at(-1)?.output ?? 0) * RATE,
+          ),
+        PATIENTLY,
       )
-      await vi.waitFor(async () =>
-        expect(before - (await leftOf(limiter))).toBeLessThan(
-          (answers.at(-1)?.output ?? 0) * RATE + 1_000,
-        ),
+      await vi.waitFor(
+        async () =>
+          expect(before - (await leftOf(limiter))).toBeLessThan(
+            (answers.at(-1)?.output ?? 0) * RATE + 1_000,
+          ),
+        PATIENTLY,
       )
       if (answers.at(-1)?.text === '' && before >= USUAL * RATE + 1_000) emptyWithRoom.push(before)
     }
@@ -217,14 +222,14 @@ it('an answer that its maximum has ended says so, with the reasoning in it', asy
     const limiter = limiterOf(1_000_000)
     const options = { formats: [reasoningTokens], onUsage }
     await handled(format)(limiter, provider(), { ...options, usualOutput: 5_000, maxOutput: 5_000 })
-    await vi.waitFor(() => expect(onUsage).toHaveBeenCalledTimes(1))
+    await vi.waitFor(() => expect(onUsage).toHaveBeenCalledTimes(1), PATIENTLY)
     expect(onUsage.mock.lastCall?.[0]).toMatchObject({
       isCut: true,
       output: 5_000,
       reasoning: 5_000,
     })
     await handled(format)(limiter, provider(), options)
-    await vi.waitFor(() => expect(onUsage).toHaveBeenCalledTimes(2))
+    await vi.waitFor(() => expect(onUsage).toHaveBeenCalledTimes(2), PATIENTLY)
     expect(onUsage.mock.lastCall?.[0]).not.toHaveProperty('isCut')
   }
 })
@@ -251,7 +256,7 @@ it('of 25 calls at once on $1, none is refused as used up', async () => {
     })
     const ask = async () => limited(url, { method: 'POST', body: JSON.stringify(body) })
     const first = Promise.all(Array.from({ length: 25 }, ask))
-    await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(0))
+    await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(0), PATIENTLY)
     for (const reply of waiting) reply()
     const denied = (await first).filter(({ status }) => status === 429)
     expect(new Set(reasons)).toEqual(new Set(['concurrency_exceeded']))

@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { addressOf } from '../e2e/support/ports.ts'
+import { PATIENTLY } from '../support/patience.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const [, lines = ''] = /```ts\n(\/\/ assistant\.ts\n[^]*?)```/.exec(readme) ?? []
@@ -131,9 +132,9 @@ it('in a Worker, a tenant has no more calls in flight than its budget pays for, 
   const before = sent
   const calls = Promise.all(Array.from({ length: 10 }, () => ask('globex')))
   // 4,096 tokens of output are reserved for each: $0.041 of $0.10.
-  await vi.waitFor(() => expect(held).toHaveLength(2))
+  await vi.waitFor(() => expect(held).toHaveLength(2), PATIENTLY)
   const other = ask('initech')
-  await vi.waitFor(() => expect(held).toHaveLength(3))
+  await vi.waitFor(() => expect(held).toHaveLength(3), PATIENTLY)
   held.forEach(reply)
   held = undefined
   const statuses = await calls
@@ -151,9 +152,9 @@ it('in a Worker, what a call has not used is for the next, until the budget is s
   const most = Math.floor((usd(0.1) - 4_096 * 10) / COST)
   for (let calls = 0; calls < most; calls += 1) {
     // The last call is settled after its answer.
-    await vi.waitFor(async () => expect(await ask('acme')).toBe(200))
+    await vi.waitFor(async () => expect(await ask('acme')).toBe(200), PATIENTLY)
   }
-  await vi.waitFor(async () => expect(await ask('acme')).toBe(429))
+  await vi.waitFor(async () => expect(await ask('acme')).toBe(429), PATIENTLY)
   expect(sent - before).toBeGreaterThanOrEqual(most)
   expect((sent - before) * COST).toBeLessThanOrEqual(usd(0.1))
 })

@@ -14,6 +14,7 @@ import { ownFolders } from '../core/stores/file/support.ts'
 import { createProvider, type Provider } from '../doors/provider.ts'
 import { objectsInProcess, storeIn } from '../support/objects.ts'
 import { NOON } from '../support/times.ts'
+import { PATIENTLY } from '../support/patience.ts'
 
 const folderOf = ownFolders()
 const apiKey = 'no-key-is-needed'
@@ -106,12 +107,15 @@ describe.each(CELLS)('$client over $place', ({ client, place }) => {
     // A denied call is not sent.
     expect(provider.requests.length).toBe(50 - errors.length)
     expect(billedBy(provider)).toBeLessThanOrEqual(DAILY)
-    await vi.waitFor(async () => expect(await spentBy('acme', store)).toBe(billedBy(provider)))
+    await vi.waitFor(
+      async () => expect(await spentBy('acme', store)).toBe(billedBy(provider)),
+      PATIENTLY,
+    )
     const before = billedBy(provider)
     await ask('globex')
     const cost = billedBy(provider) - before
     expect(cost).toBeGreaterThan(0)
-    await vi.waitFor(async () => expect(await spentBy('globex', store)).toBe(cost))
+    await vi.waitFor(async () => expect(await spentBy('globex', store)).toBe(cost), PATIENTLY)
   })
 
   it('holds all tenants together to the total', async () => {
@@ -175,7 +179,7 @@ describe('withBudget', () => {
     await vi.waitFor(async () => {
       const { policies: states } = await limiter.peek({ tenant: 'acme' }, { cost: { usd: 0 } })
       expect(states[0]?.remaining).toBe(usd(1) - billedBy(provider))
-    })
+    }, PATIENTLY)
   })
 
   it('refuses a model without a price, and sends nothing', async () => {
@@ -249,7 +253,10 @@ describe('the options of every door', () => {
     const openai = withBudget(new OpenAI({ apiKey, fetch: provider.fetch }), options)
     expect(await openai.left('acme')).toBe(DAILY)
     await openai('acme').chat.completions.create({ model: 'gpt-4o', max_tokens: 50, messages })
-    await vi.waitFor(async () => expect(await openai.left('acme')).toBe(DAILY - billedBy(provider)))
+    await vi.waitFor(
+      async () => expect(await openai.left('acme')).toBe(DAILY - billedBy(provider)),
+      PATIENTLY,
+    )
     expect(await openai.left('globex')).toBe(DAILY)
     const { policies } = await openai.limiter.peek({ tenant: 'acme' }, { cost: { usd: 0 } })
     expect(policies.map(({ name }) => name)).toEqual(['tenant.daily', 'total.daily'])

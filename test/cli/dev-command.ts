@@ -13,7 +13,7 @@ import { upstash } from '@sluice/core/upstash'
 import { relay } from '@sluice/dashboard/relay'
 
 const limiter = createLimiter({
-  store: upstash(),
+  store: upstash({ timeoutMs: 30_000 }),
   policies: [slidingWindow({ name: 'rpm', limit: 2, window: '1m', per: ['tenant'] })],
   extensions: [relay({ name: 'api' })],
 })

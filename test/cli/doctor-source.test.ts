@@ -31,7 +31,12 @@ const FIXTURES: readonly Fixture[] = [
       const prefix = freshPrefix()
       // The app before a policy was renamed.
       const before = createLimiter({
-        store: upstash({ url: redis.local.url, token: redis.local.token, prefix }),
+        store: upstash({
+          url: redis.local.url,
+          token: redis.local.token,
+          prefix,
+          timeoutMs: 30_000,
+        }),
         policies: [slidingWindow({ name: 'old-name', limit: 60, window: '1m', per: ['tenant'] })],
         extensions: [runtimeConfiguration({ allow: { 'old-name': ['limit'] } })],
       })

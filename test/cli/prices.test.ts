@@ -37,7 +37,7 @@ import { livePrices } from '@sluice/ai/live-prices'
 const own = ${JSON.stringify(own)}
 export const prices = livePrices({ base: definePrices(own, { base: LIST_PRICES }) })
 export const limiter = createLimiter({
-  store: upstash({ prefix: '${prefix}' }),
+  store: upstash({ prefix: '${prefix}', timeoutMs: 30_000 }),
   policies: [budget({ name: 'budget', daily: 5_000_000, per: ['tenant'] })],
   extensions: [prices],
 })`
@@ -60,7 +60,7 @@ async function statusOf(model: string): Promise<number> {
   const { url, token } = redis.local
   const prices = livePrices({ base: LIST_PRICES })
   const limiter = createLimiter({
-    store: upstash({ url, token, prefix }),
+    store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
     policies: [budget({ name: 'budget', daily: 5_000_000, per: ['tenant'] })],
     extensions: [prices],
   })
@@ -250,7 +250,7 @@ describe('sluice prices', () => {
       `
 import { createLimiter, dailyCap } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-export const limiter = createLimiter({ store: upstash({ prefix: '${prefix}' }), policies: [dailyCap({ name: 'daily', limit: 5, per: ['tenant'] })] })`,
+export const limiter = createLimiter({ store: upstash({ prefix: '${prefix}', timeoutMs: 30_000 }), policies: [dailyCap({ name: 'daily', limit: 5, per: ['tenant'] })] })`,
     )
     expect((await sluice('')).out).toContain('new-model')
     expect((await sluice('set set-model input=$2 output=$12 --yes')).err).toContain(

@@ -104,7 +104,7 @@ async function send(app: RunningApp, tenant: string, times: number): Promise<voi
 
 const reader = () =>
   createLimiter({
-    store: upstash({ url: local.url, token: local.token, prefix: PREFIX }),
+    store: upstash({ url: local.url, token: local.token, prefix: PREFIX, timeoutMs: 30_000 }),
     policies: [
       budget({ daily: usd(1_000), per: ['tenant'] }),
       slidingWindow({ name: 'rpm', limit: 200, window: '1h', per: ['tenant'] }),
@@ -159,7 +159,7 @@ it('three processes behind a built proxy.ts: page, usage, metrics and store say 
   expect([total('allowed'), total('denied')]).toEqual([400, 200])
   const same = { allowed: 400, denied: 200, usd: 400 * PRICE }
   await expect
-    .poll(() => readAll(apps), { timeout: 15_000, interval: 500 })
+    .poll(() => readAll(apps), { interval: 500 })
     .toEqual({
       page: { ...same, missing: 0 },
       usage: same,
@@ -175,7 +175,7 @@ it('three processes behind a built proxy.ts: page, usage, metrics and store say 
   const now = { allowed: total('allowed'), denied: total('denied') }
   const spent = { ...now, usd: now.allowed * PRICE }
   await expect
-    .poll(() => readAll(apps), { timeout: 30_000, interval: 500 })
+    .poll(() => readAll(apps), { interval: 500 })
     .toMatchObject({ page: { ...spent, missing: 0 }, usage: spent, metrics: spent })
 
   // A process that dies keeps to itself what it had not sent: here at most 20 requests.
@@ -187,13 +187,11 @@ it('three processes behind a built proxy.ts: page, usage, metrics and store say 
   await send(second, 'delta', 1)
   const all = total('allowed')
   const counted = async (): Promise<Awaited<ReturnType<typeof readAll>>> => readAll([first, second])
-  await expect
-    .poll(async () => (await counted()).store.requests, { timeout: 15_000, interval: 500 })
-    .toBe(all)
+  await expect.poll(async () => (await counted()).store.requests, { interval: 500 }).toBe(all)
   expect((await counted()).store.usd).toBe(all * PRICE)
   for (const place of ['page', 'usage'] as const) {
     const allowed = async (): Promise<number> => (await counted())[place].allowed
-    await expect.poll(allowed, { timeout: 15_000, interval: 500 }).toBeGreaterThanOrEqual(all - 20)
+    await expect.poll(allowed, { interval: 500 }).toBeGreaterThanOrEqual(all - 20)
     expect(await allowed()).toBeLessThanOrEqual(all)
   }
 }, 120_000)

@@ -59,7 +59,10 @@ function fail(): void {
 async function failJob(prefix: string): Promise<void> {
   const { url, token } = redis.local
   const policies = [slidingWindow({ name: 'jobs', limit: 60, window: '1m', per: ['tenant'] })]
-  const limiter = createLimiter({ store: upstash({ url, token, prefix }), policies })
+  const limiter = createLimiter({
+    store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
+    policies,
+  })
   const queue = limitedQueue(limiter, { name: 'summaries' })
   await queue.add(0, { id: 'job-17', subject: { tenant: 'acme' } })
   await work(queue, fail, { untilIdle: true, onFailed: () => {} }).ended

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Limiter } from '@sluice/core'
 import { startLocal } from '@sluice/local'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { patient } from '../support/docs-block.ts'
 
 it('the page divides its limit as it says', async () => {
   const page = readFileSync(new URL('../../docs/fair-shares.md', import.meta.url), 'utf8')
@@ -17,10 +18,7 @@ it('the page divides its limit as it says', async () => {
   })
   vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
   vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
-  writeFileSync(
-    join(folder, 'limits.ts'),
-    code.replace('upstash()', "upstash({ prefix: 'shares-page' })"),
-  )
+  writeFileSync(join(folder, 'limits.ts'), patient(code, 'shares-page'))
   const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
 
   const greedy = { tenant: 'greedy', plan: 'free' }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
 import { MODELS } from '../support/models.ts'
+import { patient } from '../support/docs-block.ts'
 
 const page = readFileSync(new URL('../../docs/llm.md', import.meta.url), 'utf8')
 
@@ -18,7 +19,7 @@ beforeAll(async () => {
   // Inside the workspace, so that the packages are found as a user's would be.
   folder = mkdtempSync(fileURLToPath(new URL('llm-', import.meta.url)))
   const [, code = ''] = /```ts\n([^]*?)```/.exec(page) ?? []
-  writeFileSync(join(folder, 'chat.ts'), code)
+  writeFileSync(join(folder, 'chat.ts'), patient(code))
   writeFileSync(
     join(folder, 'auth.ts'),
     `export function tenantFromJwt(request: Request): { tenant: string } | null {

@@ -6,6 +6,7 @@ import { startLocal } from '@sluice/local'
 import { countJobs, type LimitedQueue, type Worker } from '@sluice/queue'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { freshPrefix } from '../support/stores.ts'
+import { patient } from '../support/docs-block.ts'
 
 it('the page runs its job, and charges what it has used', async () => {
   const page = readFileSync(new URL('../../docs/queue.md', import.meta.url), 'utf8')
@@ -26,7 +27,7 @@ it('the page runs its job, and charges what it has used', async () => {
     return { usage: { total_tokens: 812 } }
   })
   const file = join(folder, 'summaries.ts')
-  writeFileSync(file, code.replace('upstash()', `upstash({ prefix: '${freshPrefix()}' })`))
+  writeFileSync(file, patient(code, freshPrefix()))
   const { limiter, summaries, worker } = (await import(file)) as {
     limiter: Limiter
     summaries: LimitedQueue

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
 import { typeCheck } from '../support/type-check.ts'
 import { MODELS } from '../support/models.ts'
+import { patient } from '../support/docs-block.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 
@@ -30,7 +31,10 @@ beforeAll(async () => {
   )
   const blocks = readme.matchAll(/```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)```/g)
   for (const [, name = '', code = ''] of blocks) {
-    writeFileSync(join(folder, name), code.replace("'.sluice'", `'${join(folder, '.sluice')}'`))
+    writeFileSync(
+      join(folder, name),
+      patient(code).replace("'.sluice'", `'${join(folder, '.sluice')}'`),
+    )
   }
 })
 

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { freePort } from '../e2e/support/ports.ts'
 import { answersOn, expectShown } from './shown-answers.ts'
 import { filesOf, START_PAGES, startPage } from '../../scripts/start-pages.ts'
+import { patient } from '../support/docs-block.ts'
 
 const { PATH } = process.env
 const SECRET = 'a secret of at least thirty-two bytes'
@@ -39,7 +40,7 @@ async function start(name: string, page: string): Promise<Run> {
   const app = join(folder, name)
   mkdirSync(app)
   for (const [file, code] of filesOf(page)) {
-    writeFileSync(join(app, file), code.replaceAll('3000', String(port)))
+    writeFileSync(join(app, file), patient(code).replaceAll('3000', String(port)))
   }
   const settings = {
     PATH,

@@ -18,6 +18,7 @@ import {
 import { CHAT_SSE } from '../ai/recordings.ts'
 import { answersOn, expectShown } from './shown-answers.ts'
 import { filesOf, startPage } from '../../scripts/start-pages.ts'
+import { patient } from '../support/docs-block.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 /** A module that only workerd has. */
@@ -49,7 +50,7 @@ async function load<Exports>(name: string, file: string): Promise<Exports> {
   for (const [path, code] of filesOf(startPage(name))) {
     const target = join(folder, name, path)
     mkdirSync(dirname(target), { recursive: true })
-    writeFileSync(target, code.replace(ENV_OF_WORKERS, 'const { env } = process'))
+    writeFileSync(target, patient(code).replace(ENV_OF_WORKERS, 'const { env } = process'))
   }
   return (await import(join(folder, name, file))) as Exports
 }

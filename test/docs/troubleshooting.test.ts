@@ -8,6 +8,7 @@ import { startLocal, type LocalServer } from '@sluice/local'
 import { NextRequest } from 'next/server.js'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { typeCheck, WORKER_GLOBALS } from '../support/type-check.ts'
+import { patient } from '../support/docs-block.ts'
 
 const path = fileURLToPath(new URL('../../docs/troubleshooting.md', import.meta.url))
 const page = readFileSync(path, 'utf8')
@@ -49,7 +50,7 @@ let local: LocalServer
 beforeAll(async () => {
   local = await startLocal({ redisUrl: inject('redisUrl') })
   for (const { file, code } of mistakes) {
-    const runnable = code.replace('http://127.0.0.1:8079', local.url)
+    const runnable = patient(code.replace('http://127.0.0.1:8079', local.url))
     writeFileSync(join(folder, file), `${runnable}\nexport {}\n`)
   }
 })

@@ -8,6 +8,8 @@ import type OpenAI from 'openai'
 import { beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { freshPrefix } from '../support/stores.ts'
 import { MODELS } from '../support/models.ts'
+import { PATIENTLY } from '../support/patience.ts'
+import { patient } from '../support/docs-block.ts'
 
 const page = readFileSync(new URL('../../docs/upstream.md', import.meta.url), 'utf8')
 
@@ -40,7 +42,7 @@ it('the page limits the calls of a client, and learns from them', async () => {
       ? Response.json({ ...answer, usage: { prompt_tokens: 5, completion_tokens: 5 } })
       : reach(input, init),
   )
-  const limits = codeOf('limits.ts').replace('upstash()', `upstash({ prefix: '${freshPrefix()}' })`)
+  const limits = patient(codeOf('limits.ts'), freshPrefix())
   writeFileSync(join(folder, 'limits.ts'), limits)
   writeFileSync(join(folder, 'model.ts'), codeOf('model.ts').replace('./limits', './limits.ts'))
   const { limiter, model } = (await import(join(folder, 'limits.ts'))) as {
@@ -69,7 +71,7 @@ it('the page limits the calls of a client, and learns from them', async () => {
   await vi.waitFor(async () => {
     const { policies } = await limiter.peek({ tenant: 'acme' })
     expect(policies[0]?.remaining).toBe(policies[0]?.limit)
-  })
+  }, PATIENTLY)
 }, 60_000)
 
 it('the page answers in place of an upstream that fails', async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startLocal, type LocalServer } from '@sluice/local'
@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
 import { filesOf, startPage } from '../../scripts/start-pages.ts'
+import { patient } from '../support/docs-block.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 const example = fileURLToPath(new URL('../../examples/vercel', import.meta.url))
@@ -22,8 +23,9 @@ beforeAll(async () => {
     filter: (path) => basename(path) !== 'node_modules',
   })
   // The app has no Edge Function, which Vercel deprecates: only the page does.
-  for (const [file, code] of filesOf(startPage('vercel'))) {
-    if (!existsSync(join(folder, file))) writeFileSync(join(folder, file), code)
+  for (const [name, code] of filesOf(startPage('vercel'))) {
+    const file = join(folder, name)
+    writeFileSync(file, patient(existsSync(file) ? readFileSync(file, 'utf8') : code))
   }
 })
 afterAll(async () => {

@@ -7,6 +7,7 @@ import { beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { CHAT_JSON } from '../ai/recordings.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { MODELS } from '../support/models.ts'
+import { patient } from '../support/docs-block.ts'
 
 const page = readFileSync(new URL('../../docs/waiting.md', import.meta.url), 'utf8')
 
@@ -25,12 +26,13 @@ async function load<Module>(file: string, change = (code: string) => code): Prom
   return (await import(join(folder, file))) as Module
 }
 
-/** The limits of the page, of one request a second. */
-const loadLimits = () =>
+/** The limits of the page, of one request in a short window. */
+const loadLimits = (window = '1s') =>
   load<{ readonly limiter: Limiter }>('limits.ts', (code) =>
-    code
-      .replace("limit: 60, window: '1m'", "limit: 1, window: '1s'")
-      .replace('upstash()', `upstash({ prefix: '${freshPrefix()}' })`),
+    patient(code, freshPrefix()).replace(
+      "limit: 60, window: '1m'",
+      `limit: 1, window: '${window}'`,
+    ),
   )
 
 beforeEach(async () => {
@@ -67,7 +69,8 @@ it('the server of the page answers all, one after another', async () => {
 })
 
 it('the model handler of the page waits, until its client hangs up', async () => {
-  const { limiter } = await loadLimits()
+  // Long enough for a busy machine to hang up within it.
+  const { limiter } = await loadLimits('4s')
   const reach = globalThis.fetch
   const model = vi.fn<() => Response>(() => Response.json(CHAT_JSON))
   vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) =>

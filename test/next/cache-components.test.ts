@@ -15,7 +15,7 @@ const FILES = {
     import { jwtSubject } from '@sluice/core/jwt'
     import { upstash } from '@sluice/core/upstash'
     export const limiter = createLimiter({
-      store: upstash(),
+      store: upstash({ timeoutMs: 30_000 }),
       policies: [slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'] })],
     })
     export const subject = jwtSubject({ secret: () => process.env.JWT_SECRET, algorithms: ['HS256'] })`,

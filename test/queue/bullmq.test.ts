@@ -15,7 +15,7 @@ function setUp(window: `${number}s`, limit: number) {
   const url = inject('redisUrl')
   const client = new Redis(url, { maxRetriesPerRequest: 0 })
   const limiter = createLimiter({
-    store: redis({ client, prefix: freshPrefix() }),
+    store: redis({ client, prefix: freshPrefix(), timeoutMs: 30_000 }),
     policies: [
       slidingWindow({ name: 'rate', limit, window, per: ['tenant'] }),
       dailyCap({ name: 'tokens', limit: 1_000, per: ['tenant'], unit: 'token' }),

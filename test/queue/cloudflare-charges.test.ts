@@ -4,6 +4,7 @@ import { JobError } from '@sluice/queue'
 import { limitedConsumer } from '@sluice/queue/cloudflare'
 import { describe, expect, it, vi } from 'vitest'
 import { message, options, type Job } from './messages.ts'
+import { PATIENTLY } from '../support/patience.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 1, 12))
 
@@ -45,7 +46,7 @@ describe('the charge of a message', () => {
     // It never comes back from its second attempt.
     const dying = limitedConsumer<object, Job>(limiter, own, () => new Promise(() => {}))
     void dying({ queue: 'jobs', messages: [{ ...again, attempts: 2 }] }, {}, {})
-    await vi.waitFor(async () => expect(await left()).toEqual([90, 0]))
+    await vi.waitFor(async () => expect(await left()).toEqual([90, 0]), PATIENTLY)
     const used = limitedConsumer<object, Job>(limiter, own, () => ({ token: 7 }))
     await used({ queue: 'jobs', messages: [{ ...again, attempts: 3 }] }, {}, {})
     expect(await left()).toEqual([93, 1])

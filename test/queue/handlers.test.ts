@@ -2,6 +2,7 @@ import { concurrency, createLimiter, dailyCap, listen, type Problem } from '@slu
 import { memory } from '@sluice/core/memory'
 import { countJobs, failedJobs, JobError, limitedQueue, retryJobs, work } from '@sluice/queue'
 import { describe, expect, it, vi } from 'vitest'
+import { PATIENTLY } from '../support/patience.ts'
 
 const acme = { tenant: 'acme' }
 
@@ -123,11 +124,14 @@ it('a worker sees at once what its process adds or retries, by any object of tha
   }
   const failed: string[] = []
   const worker = work(queue, handle, { lookEvery: '1h', onFailed: (id) => void failed.push(id) })
-  await vi.waitFor(async () => expect(await countJobs(queue)).toMatchObject({ waiting: 0 }))
+  await vi.waitFor(
+    async () => expect(await countJobs(queue)).toMatchObject({ waiting: 0 }),
+    PATIENTLY,
+  )
   await add()
-  await vi.waitFor(() => expect(failed).toHaveLength(1))
+  await vi.waitFor(() => expect(failed).toHaveLength(1), PATIENTLY)
   fails = false
   await retryJobs(queue, failed)
-  await vi.waitFor(() => expect(ran).toBe(2))
+  await vi.waitFor(() => expect(ran).toBe(2), PATIENTLY)
   await worker.stop()
 })

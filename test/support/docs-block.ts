@@ -9,6 +9,16 @@ export function readBlock(page: string, name: string): string {
   return block
 }
 
+/** Makes the store of a reader's code as patient as a busy machine needs, with keys of its own if there is a prefix. */
+export function patient(code: string, prefix?: string): string {
+  const options = `${prefix === undefined ? '' : `prefix: '${prefix}', `}timeoutMs: 30_000`
+  return code
+    .replaceAll('upstash()', `upstash({ ${options} })`)
+    .replaceAll('upstash({ env })', `upstash({ env, ${options} })`)
+    .replaceAll('upstash({ url', `upstash({ ${options}, url`)
+    .replaceAll('durableObjects(env.LIMITS)', `durableObjects(env.LIMITS, { ${options} })`)
+}
+
 /**
  * Writes the block of a page in `docs/` that begins with its name (`// name.ts`) to `folder`, and imports it.
  *
@@ -26,6 +36,6 @@ export async function importBlock<Exports>(
     code = code.replaceAll(from, to)
   }
   const file = join(folder, name)
-  writeFileSync(file, code)
+  writeFileSync(file, patient(code))
   return (await import(file)) as Exports
 }

@@ -5,6 +5,7 @@ import { limitGuesses, refuse, type AdapterOptions, type ResolvedSubject } from 
 import { describe, expect, it, vi } from 'vitest'
 import { bundle } from '../../support/bundle.ts'
 import { app, perMinute } from './support.ts'
+import { PATIENTLY } from '../../support/patience.ts'
 
 const where = () => ({ tenant: 'an address' })
 
@@ -57,7 +58,7 @@ describe('guesses of a key', () => {
     const events = new EventTarget()
     const { ask, lookUp } = guarded(3, { look: () => once(events, 'open') })
     const answers = Array.from({ length: 5 }, () => ask('good'))
-    await vi.waitFor(() => expect(lookUp).toHaveBeenCalledTimes(3))
+    await vi.waitFor(() => expect(lookUp).toHaveBeenCalledTimes(3), PATIENTLY)
     events.dispatchEvent(new Event('open'))
     expect(await Promise.all(answers)).toEqual([200, 200, 200, 429, 429])
   })
@@ -95,7 +96,7 @@ describe('giving back a charge', () => {
   it('does not hold up the check, and holds up the answer only without waitUntil', async () => {
     const limiter = perMinute(9)
     const check = vi.spyOn(limiter, 'check')
-    const checked = vi.waitFor(() => expect(check).toHaveBeenCalledOnce())
+    const checked = vi.waitFor(() => expect(check).toHaveBeenCalledOnce(), PATIENTLY)
     const unauthenticated = limitGuesses(slowToReturn(checked), where)
     const ask = app(limiter, { unauthenticated })
     expect((await ask()).status).toBe(200)

@@ -11,6 +11,7 @@ import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { ACME, setUp } from '../../support/limiters.ts'
 import { STORES } from '../../support/stores.ts'
+import { PATIENTLY } from '../../support/patience.ts'
 
 const rpm = (options: object): Policy =>
   slidingWindow({ name: 'rpm', limit: 100, window: '1m', per: ['tenant'], ...options })
@@ -114,8 +115,9 @@ describe('listeners', () => {
     const extensions = [listen(Object.fromEntries([['threshold', rejects]]))]
     const { limiter } = setUp([rpm({ limit: 1 })], { extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
-    await vi.waitFor(() =>
-      expect(log).toHaveBeenCalledWith('Sluice: A listener of "threshold" failed:', mistake),
+    await vi.waitFor(
+      () => expect(log).toHaveBeenCalledWith('Sluice: A listener of "threshold" failed:', mistake),
+      PATIENTLY,
     )
     log.mockRestore()
   })

@@ -15,6 +15,7 @@ import { freshPrefix } from '../../support/stores.ts'
 import { TCP_CLIENT_NAMES, TCP_CLIENTS } from '../../support/tcp-clients.ts'
 import { tcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { Watched } from '../../support/watched-store.ts'
+import { PATIENTLY } from '../../support/patience.ts'
 
 const RECOVERED = 'store_recovered'
 const OUTAGE_MS = 90_000
@@ -168,7 +169,7 @@ describe('an outage is not ended', () => {
       },
     }))
     const early = limiter.check(ACME)
-    await vi.waitUntil(() => !isSlow)
+    await vi.waitUntil(() => !isSlow, PATIENTLY)
     isDown = true
     await limiter.check({ tenant: 'other' })
     answer?.()

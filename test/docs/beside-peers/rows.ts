@@ -227,4 +227,4 @@ const FAILING: Store = {
 }
 
 const storeOnRedis = () =>
-  upstash({ url: own.local.url, token: own.local.token, prefix: freshPrefix() })
+  upstash({ url: own.local.url, token: own.local.token, prefix: freshPrefix(), timeoutMs: 30_000 })

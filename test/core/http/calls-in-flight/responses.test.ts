@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { setUp } from '../../../support/limiters.ts'
 import { app } from '../support.ts'
 import { cost, endless, failing, oneAtATime, tokens, type Handle } from './support.ts'
+import { PATIENTLY } from '../../../support/patience.ts'
 
 /** Answers with a meter that settles the tokens of the answer. */
 const metered: Handle = (request) =>
@@ -59,7 +60,7 @@ describe('a call in flight', () => {
     const { body } = await ask()
     if (end === 'read') await new Response(body).text()
     else await body?.cancel()
-    await vi.waitFor(async () => expect((await left())[0]).toBe(1))
+    await vi.waitFor(async () => expect((await left())[0]).toBe(1), PATIENTLY)
     expect((await left())[1]).toBeGreaterThan(900)
     // The settlement has freed the slot, too.
     expect(run).toHaveBeenCalledOnce()

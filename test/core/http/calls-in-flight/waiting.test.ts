@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { ACME, setUp } from '../../../support/limiters.ts'
 import { app } from '../support.ts'
 import { cost, inFlight, oneAtATime, tokens } from './support.ts'
+import { PATIENTLY } from '../../../support/patience.ts'
 
 describe('with a waitUntil, a call in flight', () => {
   it('is known to the platform from the beginning, and does not hold the response up', async () => {
@@ -37,7 +38,7 @@ describe('with a waitUntil, a call in flight', () => {
     }
     const { ask, left } = oneAtATime(() => new Response('answer'), { waitUntil })
     await (await ask()).text()
-    await vi.waitFor(async () => expect((await left())[0]).toBe(1))
+    await vi.waitFor(async () => expect((await left())[0]).toBe(1), PATIENTLY)
     expect(log).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('waitUntil'), error)
     log.mockRestore()
   })
@@ -52,7 +53,7 @@ it('a call whose client left during a delay ends, and its estimate stays', async
   const controller = new AbortController()
   const gone = ask({}, { signal: controller.signal })
   // It waits for its turn, a minute later.
-  await vi.waitFor(async () => expect((await ask()).status).toBe(429))
+  await vi.waitFor(async () => expect((await ask()).status).toBe(429), PATIENTLY)
   controller.abort()
   expect((await gone).status).toBe(499)
   expect(handle).toHaveBeenCalledOnce()
