@@ -22,6 +22,7 @@ import { afterAll, describe, expect, inject, it } from 'vitest'
 import { hangUpCases } from '../adapters/hang-ups.ts'
 import { listen } from '../adapters/support.ts'
 import { storesOf } from '../support/stores.ts'
+import { patient } from '../support/docs-block.ts'
 import { typeCheck } from '../support/type-check.ts'
 
 const page = readFileSync(new URL('../../docs/extending.md', import.meta.url), 'utf8')
@@ -145,7 +146,6 @@ describe('the stores', () => {
       join(folder, 'process.ts'),
       `import { createLimiter, slidingWindow } from '@sluice/core'
 import { fileStore } from './file-store.ts'
-import { patient } from '../support/docs-block.ts'
 const policies = [slidingWindow({ name: 'rpm', limit: 30, window: '10m', per: ['tenant'] })]
 const store = fileStore(${JSON.stringify(file)})
 const limiter = createLimiter({ store, policies, onStoreError: 'deny' })

@@ -2,6 +2,7 @@ import { createLimiter, manualClock, slidingWindow, type Store } from '@sluice/c
 import { memory } from '@sluice/core/memory'
 import { adaptiveLimit } from '@sluice/core/upstream'
 import { describe, expect, it } from 'vitest'
+import { withPending } from '../../support/pending-store.ts'
 import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { NOON } from '../../support/times.ts'
 import { OUTCOMES } from './outcomes.ts'
@@ -112,7 +113,8 @@ const own = ownRedisOverHttp()
 
 it('costs one command a second to read, on the way of a decision, and four to write', async () => {
   const plain = createLimiter({ store: own.store(), policies, clock: manualClock(NOON) })
-  const { limiter, clock, answer } = isolateOf(own.store())
+  const { store, settled } = withPending(own.store())
+  const { limiter, clock, answer } = isolateOf(store)
   const decide = () => limiter.check({})
   const costOf = async (act: () => Promise<unknown>) => {
     const before = own.local.requests
@@ -131,7 +133,7 @@ it('costs one command a second to read, on the way of a decision, and four to wr
     for (let call = 0; call < 15; call += 1) await answer(200)
     return costOf(async () => {
       await decide()
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await settled()
     })
   }
   // Loads the script that writes.

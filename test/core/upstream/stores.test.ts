@@ -1,13 +1,15 @@
 import { createLimiter, manualClock, slidingWindow, type Store } from '@sluice/core'
 import { adaptiveLimit } from '@sluice/core/upstream'
 import { describe, expect, it } from 'vitest'
+import { withPending } from '../../support/pending-store.ts'
 import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 
 const answer = (status: number) => async (): Promise<Response> => new Response(null, { status })
 
 /** Isolates over one store, whose calls take 100 ms each. */
-function isolatesOf(store: Store, count: number) {
+function isolatesOf(shared: Store, count: number) {
+  const { store, settled } = withPending(shared)
   const clock = manualClock(NOON)
   const all = Array.from({ length: count }, () => {
     const model = adaptiveLimit({ policy: 'calls', min: 10 })
@@ -34,9 +36,6 @@ function isolatesOf(store: Store, count: number) {
   }
   return { all, run }
 }
-
-/** Resolves when what was begun in the background has come back. */
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
 
 describe.each(STORES_TO_TEST)('over %s', (name) => {
   const make = storesOf(name)
