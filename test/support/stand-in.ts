@@ -9,6 +9,8 @@ export interface StandIn {
   readonly url: string
   /** Bodies of the requests it has received. */
   readonly bodies: readonly string[]
+  /** Resolves when so many requests have arrived. */
+  arrived(count?: number): Promise<void>
   /** Resolves when the client has closed the connection of the first request. */
   readonly aborted: Promise<void>
   close(): Promise<void>
@@ -45,17 +47,18 @@ export const breakOff: Behaviour = (response, request) => {
 
 export async function standIn(behave: Behaviour): Promise<StandIn> {
   const bodies: string[] = []
-  const broken = new EventEmitter()
-  const aborted = once(broken, 'abort').then(() => {})
+  const events = new EventEmitter()
+  const aborted = once(events, 'abort').then(() => {})
   const server = createServer((request, response) => {
     response.on('close', () => {
-      if (!response.writableFinished) broken.emit('abort')
+      if (!response.writableFinished) events.emit('abort')
     })
     void (async () => {
       let body = ''
       for await (const chunk of request) body += String(chunk)
       bodies.push(body)
       behave(response, request)
+      events.emit('arrival')
     })()
   })
   server.listen(0, '127.0.0.1')
@@ -66,6 +69,9 @@ export async function standIn(behave: Behaviour): Promise<StandIn> {
     url: `http://127.0.0.1:${port}`,
     bodies,
     aborted,
+    async arrived(count = 1) {
+      while (bodies.length < count) await once(events, 'arrival')
+    },
     async close() {
       server.close()
       server.closeAllConnections()
