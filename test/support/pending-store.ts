@@ -4,7 +4,7 @@ import type { Store } from '@sluice/core'
 export interface PendingStore {
   readonly store: Store
   /** Resolves when all that the store was asked, and what follows from its answers, has come back. */
-  settled(): Promise<void>
+  readonly settled: () => Promise<void>
 }
 
 /** Remembers which calls of a store are under way: a pause would be too short on a busy machine. */
@@ -29,7 +29,7 @@ export function withPending(store: Store): PendingStore {
     store: proxy,
     async settled() {
       do {
-        await Promise.allSettled([...pending])
+        await Promise.allSettled(pending)
         await new Promise((resolve) => setImmediate(resolve))
       } while (pending.size > 0)
     },
