@@ -10,6 +10,7 @@ import { generateText, streamText, type LanguageModel } from 'ai'
 import { describe, expect, it, vi } from 'vitest'
 import { NOON } from '../support/times.ts'
 import { FORMATS, INPUT, openaiChat, QUESTION, type Format, type Json } from './thinking-answers.ts'
+import { PATIENTLY } from '../support/patience.ts'
 
 const price = { input: 1_000_000, output: 10_000_000, maxOutput: 64_000 }
 const MODELS = ['gpt-5', 'claude-opus-5', 'gemini-2.5-pro', 'nova-pro']
@@ -159,10 +160,10 @@ describe.each(CELLS)('%s, %s', (_door, _format, call) => {
     })
     // One token less, and it is not cut.
     await call(limiter, streamed, 1)
-    await vi.waitFor(() => expect(settled).toBe(1))
+    await vi.waitFor(() => expect(settled).toBe(1), PATIENTLY)
     expect(heard).toEqual([])
     await call(limiter, streamed, 0)
-    await vi.waitFor(() => expect(settled).toBe(2))
+    await vi.waitFor(() => expect(settled).toBe(2), PATIENTLY)
     expect(heard).toMatchObject([
       {
         subject: { ...subject, model: expect.stringMatching(MODEL_NAME) },
