@@ -102,21 +102,23 @@ async function callIt(folder, command, call, { env }) {
   const child = start(folder, line, { ...env, PORT: `${port}` })
   try {
     await answering(`http://localhost:${port}`, child)
-    const jwt = await run(folder, `echo ${TOKEN}`, env)
     const curl = call
       .replace(TOKEN, '$JWT')
       .replace(/^curl -i/m, "curl -s -o /dev/null -w '%{http_code} '")
       .replace(/localhost:\d+/, `localhost:${port}`)
-    const withToken = { ...env, JWT: jwt }
     // A development server may start anew when it has found what the app needs.
     const patient = curl.replace(/^curl/m, 'curl --retry 5 --retry-all-errors')
-    const first = await run(folder, patient, withToken)
-    const others = await run(
-      folder,
-      curl.replace(/^curl/m, 'for i in $(seq 24); do curl') + '; done',
-      withToken,
-    )
-    const statuses = `${first} ${others}`.trim().split(/\s+/)
+    const others = curl.replace(/^curl/m, 'for i in $(seq 24); do curl') + '; done'
+    let statuses = []
+    // On a busy machine, 25 calls may take longer than the minute of the limit: then another tenant makes them.
+    for (const tenant of ['acme', 'globex', 'initech']) {
+      const jwt = await run(folder, `echo ${TOKEN.replace('acme', tenant)}`, env)
+      const withToken = { ...env, JWT: jwt }
+      const began = Date.now()
+      const first = await run(folder, patient, withToken)
+      statuses = `${first} ${await run(folder, others, withToken)}`.trim().split(/\s+/)
+      if (Date.now() - began < 60_000 || statuses[0] !== '200') break
+    }
     const denied = statuses.filter((status) => status === '429').length
     return [
       {
