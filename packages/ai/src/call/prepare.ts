@@ -87,7 +87,7 @@ const USUAL_OUTPUT = 4_096
 const THINKING_OUTPUT = 16_384
 
 /** The models that think by default, by the data of models.dev and of `@ai-sdk/anthropic` 4.0.105, read on 2026-11-28. */
-const THINKS = /\bo\d|gpt-[5-9]|claude-\D*[5-9]|gemini/i
+export const THINKS: RegExp = /\bo\d|gpt-[5-9]|claude-\D*[5-9]|gemini/i
 
 /**
  * Builds the body to send from the client's body: with a known model and a maximum, a stream that reports its

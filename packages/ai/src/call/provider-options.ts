@@ -3,6 +3,7 @@ import { invalidOption } from '@sluice/core/internal'
 import { isObject, objectOf, objectsIn, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
+import { THINKS } from './prepare.ts'
 import { costsTokensOnly, isCallersTool, words } from './api.ts'
 
 /** The parts of a call of the AI SDK that hold options of a provider. */
@@ -62,10 +63,11 @@ export function readProviderOptions(
     }
   }
   const thinking = thinkingBudget(call.providerOptions)
-  // The SDK adds a budget of its own to the maximum of some models.
+  // The SDK adds a budget of its own to the maximum of models that do not choose one by themselves.
   const { reasoning = 'none' } = call
   const isCustom = reasoning !== 'none' && reasoning !== 'provider-default'
-  if (isClaude(modelId) && isCustom && !own(fields, 'thinking') && !allowed.includes('reasoning')) {
+  const mayBudget = isClaude(modelId) && !THINKS.test(modelId)
+  if (mayBudget && isCustom && !own(fields, 'thinking') && !allowed.includes('reasoning')) {
     const message =
       'has the SDK add a thinking budget of its own to the maximum; set providerOptions.anthropic.thinking or effort instead, or allow it with allowFields: ["reasoning"]'
     throw invalidOption('limitedModel.reasoning', message)
