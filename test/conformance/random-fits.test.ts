@@ -24,6 +24,8 @@ const call = fc.record({
   fixed: fc.record({ token: fc.nat(3), usd: fc.nat(3) }),
   floor: fc.integer({ min: 1, max: 6 }),
   more: fc.nat(30),
+  /** The quantity above the floor from which on only a quarter of what is left may be granted, if there is one. */
+  usual: fc.option(fc.nat(6)),
   rates: fc.record({
     token: fc.constantFrom(0, 1_000_000),
     usd: fc.constantFrom(0, 1, 333_333, 1_000_000, 2_500_000),
@@ -35,24 +37,43 @@ type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
 
 const unitsIn = (list: readonly Rule[]): Set<string> => new Set(list.map(({ unit }) => unit))
 
-/** The cost of `quantity`, as one would explain it, in the units that the limiter counts. */
-function costOf({ fixed, rates }: Call, quantity: number, units: Set<string>): Cost {
-  const cost: Record<string, number> = {}
-  for (const unit of ['token', 'usd'] as const) {
-    const variable = Number((BigInt(quantity) * BigInt(rates[unit]) + 999_999n) / 1_000_000n)
-    if (units.has(unit)) cost[unit] = fixed[unit] + variable
-  }
-  return cost
+const UNITS = ['token', 'usd'] as const
+type Unit = (typeof UNITS)[number]
+
+/** The units that `quantity` costs, as one would explain it. */
+const variableOf = ({ rates }: Call, quantity: number, unit: Unit): number =>
+  Number((BigInt(quantity) * BigInt(rates[unit]) + 999_999n) / 1_000_000n)
+
+/** The cost of `quantity` in the units that the limiter counts. */
+function costOf(one: Call, quantity: number, units: Set<string>): Cost {
+  const counted = UNITS.filter((unit) => units.has(unit))
+  return Object.fromEntries(
+    counted.map((unit) => [unit, one.fixed[unit] + variableOf(one, quantity, unit)]),
+  )
 }
 
-/** The largest quantity that a peek at its cost allows, found by trying each; `undefined` if not the floor. */
+const usualOf = ({ floor, more, usual }: Call): number => floor + Math.min(more, usual ?? more)
+
+/**
+ * The largest quantity that a peek at its cost allows, found by trying each; `undefined` if not the floor. Above the
+ * usual one, four of it must fit into what is left beside the fixed cost.
+ */
 async function largest(
   limiter: Limiter,
   subject: Subject,
   one: Call,
   units: Set<string>,
 ): Promise<number | undefined> {
+  const nothing = Object.fromEntries([...units].map((unit) => [unit, 0]))
+  const { policies } = await limiter.peek(subject, { cost: nothing })
+  const leavesRoom = (quantity: number): boolean =>
+    policies.every(({ enforced, unit, remaining }) => {
+      const named = UNITS.find((each) => each === unit)
+      if (!enforced || named === undefined || one.rates[named] === 0) return true
+      return 4 * variableOf(one, quantity, named) <= remaining - one.fixed[named]
+    })
   for (let quantity = one.floor + one.more; quantity >= one.floor; quantity -= 1) {
+    if (quantity > usualOf(one) && !leavesRoom(quantity)) continue
     const { allowed } = await limiter.peek(subject, { cost: costOf(one, quantity, units) })
     if (allowed) return quantity
   }
@@ -61,8 +82,8 @@ async function largest(
 
 const inPlaces = inClusterOrDatabases()
 
-it(`${LIMITERS} random limiters grant alike in memory, in Redis, in objects and in a cluster or databases: the largest quantity that a peek allows`, async () => {
-  let partial = 0
+it(`${LIMITERS} random limiters grant alike in memory, in Redis, in objects and in a cluster or databases: the largest quantity that a peek allows and that leaves room for others`, async () => {
+  let [partial, atUsual, aboveUsual] = [0, 0, 0]
   await fc.assert(
     fc.asyncProperty(
       rules(REDIS_LEAST_MS),
@@ -80,6 +101,7 @@ it(`${LIMITERS} random limiters grant alike in memory, in Redis, in objects and 
           const fit = fitRange({
             floor: one.floor,
             most: one.floor + one.more,
+            usual: one.usual === null ? undefined : usualOf(one),
             rates: rates.length > 0 ? Object.fromEntries(rates) : { token: 0 },
           })
           if (rates.length === 0) continue
@@ -98,6 +120,8 @@ it(`${LIMITERS} random limiters grant alike in memory, in Redis, in objects and 
           const states = reserved.map((decision) => JSON.stringify(decision.policies))
           expect(states).toEqual(states.map(() => states[0]))
           if (expected !== undefined && expected < one.floor + one.more) partial += 1
+          if (expected !== undefined && expected > usualOf(one)) aboveUsual += 1
+          if (expected === usualOf(one) && one.usual !== null && one.usual < one.more) atUsual += 1
           if (one.used === null) continue
           const used = one.used
           const settled = await Promise.all(
@@ -115,4 +139,5 @@ it(`${LIMITERS} random limiters grant alike in memory, in Redis, in objects and 
   )
   // Not only all or nothing.
   expect(partial).toBeGreaterThan(LIMITERS / 10)
+  expect(Math.min(atUsual, aboveUsual)).toBeGreaterThan(LIMITERS / 10)
 }, 400_000)
