@@ -1,5 +1,4 @@
-import type { Subject } from '@sluice/core'
-import { ConfigError } from '@sluice/core'
+import { ConfigError, type Subject } from '@sluice/core'
 import { refuse, type Refusal } from '@sluice/core/http'
 import {
   assertFunction,

@@ -45,20 +45,11 @@ export interface PolicyView {
 }
 
 /** The counts of one tenant since the dashboard began; its tokens since midnight UTC, as of daily budgets. */
-export interface TenantView {
+export interface TenantView extends Point {
   readonly tenant: string
   readonly plan?: string
   /** The place that has decided last, if the store has several. */
   readonly place?: string
-  readonly allowed: number
-  readonly denied: number
-  readonly degraded: number
-  readonly tokens: number
-  readonly usedUsd: number
-  readonly heldUsd: number
-  readonly budgetUsd: number
-  /** The estimates of the calls that were denied and never allowed later, each counted once. */
-  readonly avoidedUsd: number
   readonly avoidedCalls: number
   readonly lastAt: number
   readonly policies: readonly PolicyView[]

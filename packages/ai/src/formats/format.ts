@@ -1,5 +1,4 @@
-import type { OptionRule } from '@sluice/core/internal'
-import { optionRule } from '@sluice/core/internal'
+import { optionRule, type OptionRule } from '@sluice/core/internal'
 import type { Usage } from '../usage.ts'
 
 /** Tokens as a provider reports them, without the numbers that it does not report. */

@@ -44,9 +44,9 @@ ${LIMITER_USAGE}`,
       const names = Object.keys(ACTIONS).join(', ')
       throw new CommandError(`${noSuch('action', name)} of sluice prices; there are ${names}`)
     }
-    const [least, most] = action.takes
+    const { takes: [least, most] = [0, 0], says = 'no names' } = action
     if (texts.length < least || texts.length > most) {
-      throw new CommandError(`sluice prices ${name} takes ${action.says}`)
+      throw new CommandError(`sluice prices ${name} takes ${says}`)
     }
     const loaded = await limiterFor(values, folder)
     return action.run({ ...loaded, values, texts, folder, log: textOf(values, 'log') })
@@ -61,9 +61,9 @@ interface Call extends LoadedLimiter {
 }
 
 interface Action {
-  /** The least and the most texts behind its name. */
-  readonly takes: readonly [least: number, most: number]
-  readonly says: string
+  /** The least and the most texts behind its name. @default none */
+  readonly takes?: readonly [least: number, most: number]
+  readonly says?: string
   run(call: Call): Promise<Result>
 }
 
@@ -74,8 +74,6 @@ const today = (): string => new Date().toISOString().slice(0, 10)
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   list: {
-    takes: [0, 0],
-    says: 'no names',
     async run(call) {
       const { used } = await pricesInUse(call)
       const rows = used.map(({ model, price, from }) => [
@@ -89,8 +87,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     },
   },
   check: {
-    takes: [0, 0],
-    says: 'no names',
     async run(call) {
       const bill = textOf(call.values, 'bill')
       const { used, findings: ofPrices } = await pricesInUse(
@@ -144,8 +140,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     },
   },
   log: {
-    takes: [0, 0],
-    says: 'no names',
     async run({ values, limiter }) {
       const { readPriceHistory } = await live()
       const shown = (await readPriceHistory(limiter)).slice(0, countOf(values, 'top', 20))
@@ -157,8 +151,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     },
   },
   undo: {
-    takes: [0, 0],
-    says: 'no names',
     async run({ values, limiter }) {
       const { undoPrices } = await live()
       return changed('undo', values, limiter, (options) => undoPrices(limiter, options))

@@ -1,9 +1,8 @@
 /* The list of a tenant's keys: the names that a tenant may see and end. */
 import type { RecordField } from '../stores/store.ts'
-import type { Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
-import { encodePartitionAsync } from '../subject.ts'
+import { encodePartitionAsync, type Subject } from '../subject.ts'
 import type { KeyRecords } from './key-records.ts'
 import {
   apiKeyOf,

@@ -21,13 +21,8 @@ export interface ApiKey {
 }
 
 /** A key as it is stored, as JSON in the field `key` of its record. */
-export interface StoredKey {
+export interface StoredKey extends Omit<ApiKey, 'id' | 'lastUsedAt'> {
   readonly hash: string
-  readonly subject: Readonly<Record<string, string>>
-  readonly createdAt: number
-  readonly expiresAt?: number | undefined
-  readonly lifetimeMs?: number | undefined
-  readonly replacedBy?: string | undefined
 }
 
 /** The time for which an expired key is kept: to tell who has it. */

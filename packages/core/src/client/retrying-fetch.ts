@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { assertMaxDelay, delay } from '../http/delay.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'

@@ -1,12 +1,11 @@
 import type { ConfigurationCache } from './configuration-cache.ts'
-import type { Author, HistoryEntry } from './history.ts'
 import { ConfigError, StoreError } from '../errors.ts'
 import { randomId } from '../internal/random-id.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { encodePartitionAsync, type Subject } from '../subject.ts'
 import { parseDocument } from './document.ts'
 import { documentText } from './document-size.ts'
-import { historyText, parseHistory } from './history.ts'
+import { historyText, parseHistory, type Author, type HistoryEntry } from './history.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
 import {
   assertSettings,

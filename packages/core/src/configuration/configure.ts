@@ -1,5 +1,3 @@
-import type { ConfigurationEntry } from './document.ts'
-import type { Author } from './history.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { ConfigurationHandle } from './runtime-configuration.ts'
 import { assertSubject } from '../limiter/call.ts'
@@ -14,8 +12,8 @@ import {
   type ConfigurationChanges,
 } from './changes.ts'
 import { CONFIGURATION } from './configuration-cache.ts'
-import { assertAuthor } from './history.ts'
-import { settingKey } from './document.ts'
+import { assertAuthor, type Author } from './history.ts'
+import { settingKey, type ConfigurationEntry } from './document.ts'
 import { documentSize, type ConfigurationSize } from './document-size.ts'
 import { removeAll, type Change } from './settings.ts'
 import { isCurrent } from './temporary.ts'

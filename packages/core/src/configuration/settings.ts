@@ -2,7 +2,6 @@ import type { Clock } from '../clock.ts'
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Per, Subject } from '../subject.ts'
-import type { Until } from './temporary.ts'
 import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
@@ -13,7 +12,7 @@ import {
 } from '../internal/validation.ts'
 import { assertCountable, type Units } from '../policies/limit.ts'
 import { isInShare, type Mode } from '../policies/rollout.ts'
-import { isCurrent, removeTemporary } from './temporary.ts'
+import { isCurrent, removeTemporary, type Until } from './temporary.ts'
 
 /** Settings of a policy, or of one of its partitions, that may change at run time. */
 export interface Settings {

@@ -1,5 +1,4 @@
-import type { WaitUntil } from '../internal/background.ts'
-import { runInBackground } from '../internal/background.ts'
+import { runInBackground, type WaitUntil } from '../internal/background.ts'
 import { copyResponse } from './copy-response.ts'
 import { watchStream } from './watch-stream.ts'
 

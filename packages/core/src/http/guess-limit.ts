@@ -1,11 +1,9 @@
-import type { WaitUntil } from '../internal/background.ts'
 import type { CallerOrDenial } from './caller.ts'
-import type { KeepLimiter, LimiterSource } from './context.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 import { reserve } from '../reservations/reserve.ts'
-import { runInBackground } from '../internal/background.ts'
+import { runInBackground, type WaitUntil } from '../internal/background.ts'
 import { assertFunction } from '../internal/validation.ts'
-import { limiterFrom } from './context.ts'
+import { limiterFrom, type KeepLimiter, type LimiterSource } from './context.ts'
 import { orRefusal } from './input-refusal.ts'
 import { Refusal } from './refusal.ts'
 

@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type {
   Operation,
@@ -9,7 +8,7 @@ import type {
   StoreRequest,
 } from '../stores/store.ts'
 import type { LuaOperation, LuaOperationKind } from '../lua/twins.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock, type Clock } from '../clock.ts'
 
 /** Fields to set in one record. */
 export interface RecordWrite {

@@ -1,12 +1,10 @@
-import type { Cost } from '../cost.ts'
 import type { SkippedPolicy, SkipReason } from '../decision.ts'
-import type { LimitContext, LimitSettings } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry } from '../stores/store.ts'
 import type { CompiledPolicy, Program } from './compile.ts'
 import type { Problem } from './events.ts'
-import { costIn } from '../cost.ts'
-import { resolveLimits } from '../policies/limit.ts'
+import { costIn, type Cost } from '../cost.ts'
+import { resolveLimits, type LimitContext, type LimitSettings } from '../policies/limit.ts'
 import { lacksDimension, encodePartition, valueOf, type Digests, type Subject } from '../subject.ts'
 
 /** Settings for one partition that take precedence over the policy's own. */

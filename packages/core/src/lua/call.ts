@@ -1,7 +1,6 @@
 /* The arguments of the deciding script (KEYS and ARGV) for a request, and the reading of its reply. */
 import type { PolicyRule } from '../policies/policy.ts'
-import type { StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
-import { badReply } from '../stores/store.ts'
+import { badReply, type StoreReply, type StoreRequest, type Verdict } from '../stores/store.ts'
 import { luaOf } from './twins.ts'
 
 /** The arguments of a script call: the number of keys, the keys, ARGV. */

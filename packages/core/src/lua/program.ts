@@ -2,10 +2,9 @@
 import type { LuaFragments } from '../algorithms/algorithm.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { StoreRequest } from '../stores/store.ts'
-import type { LuaMarkKind, ScriptPart } from './twins.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
 import { layoutOf, numbersOf, REPLY_PER_POLICY } from './call.ts'
-import { luaOf } from './twins.ts'
+import { luaOf, type LuaMarkKind, type ScriptPart } from './twins.ts'
 
 /**
  * The assumed difference between callers' clocks, in milliseconds. Where Redis refuses TIME, theirs decide,

@@ -1,7 +1,6 @@
-import type { Clock } from '../clock.ts'
 import type { ExtensionCall } from '../limiter/call.ts'
 import type { Contribution } from '../limiter/extensions.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock, type Clock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
 import { clockMovedBack } from '../internal/freshness.ts'
 import { POLL_MS, pause, growingPauses } from '../internal/single-flight.ts'

@@ -1,4 +1,3 @@
-import type { Per } from '../subject.ts'
 import type { AlgorithmConfig, Policy, PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
 import type { Backpressure } from './backpressure.ts'
 import type { Rollout } from './rollout.ts'
@@ -10,7 +9,7 @@ import {
   assertPositiveInteger,
   MAX_UNITS,
 } from '../internal/validation.ts'
-import { assertPer } from '../subject.ts'
+import { assertPer, type Per } from '../subject.ts'
 import { assertBurst, assertLimitOption } from './limit.ts'
 
 const OPTIONS = [

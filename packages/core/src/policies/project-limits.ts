@@ -1,8 +1,7 @@
-import type { AnyLimitName, Limit } from './limit.ts'
 import type { Policy } from './policy.ts'
 import { createPolicy } from './define-policy.ts'
 import { assertOptions } from '../internal/validation.ts'
-import { assertLimitOption } from './limit.ts'
+import { assertLimitOption, type AnyLimitName, type Limit } from './limit.ts'
 import { defineLogRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
 
 /** Options of `projectLimits`. */

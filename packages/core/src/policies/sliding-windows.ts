@@ -1,11 +1,10 @@
-import type { AnyLimitName, Limit } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
 import { sharedLogAlgorithm, SUM_MODULUS } from '../algorithms/shared-log.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, MAX_UNITS, assertOptions, assertName } from '../internal/validation.ts'
-import { assertLimitOption } from './limit.ts'
+import { assertLimitOption, type AnyLimitName, type Limit } from './limit.ts'
 import { defineRule, createPolicy } from './define-policy.ts'
 
 /** Options of policies over one log: those of every policy, except those that each window has itself. */

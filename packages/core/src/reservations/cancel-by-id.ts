@@ -1,11 +1,10 @@
 import type { Cost } from '../cost.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
-import type { ReservationData } from './reservation-data.ts'
 import { decide } from '../limiter/decide.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { assertReservationId, chargeOf } from './reservation-data.ts'
+import { assertReservationId, chargeOf, type ReservationData } from './reservation-data.ts'
 import { settle, type Settled } from './settle.ts'
 import { startTelling } from './telling.ts'
 

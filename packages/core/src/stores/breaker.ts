@@ -1,11 +1,10 @@
 /* The function `breaker`: a store around a store that stops calling it for a while after failures in a row. */
-import type { StateMap, Store } from './store.ts'
 import { ConfigError, SluiceError, StoreError, type StoreErrorCode } from '../errors.ts'
 import { Circuit, type Proof } from '../internal/circuit.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { sharedRequests } from '../internal/shared-failures.ts'
 import { answersAlone, noteWrapper } from '../internal/wrappers.ts'
-import { assertStore } from './store.ts'
+import { assertStore, type StateMap, type Store } from './store.ts'
 
 /** Options of `breaker`. */
 export interface BreakerOptions {

@@ -1,7 +1,6 @@
 import type { Degraded } from '../decision.ts'
-import type { StoreErrorCode } from '../errors.ts'
 import type { Entry, Operation, Store, StoreProblem, StoreReply, StoreRequest } from './store.ts'
-import { SluiceError, StoreError } from '../errors.ts'
+import { SluiceError, StoreError, type StoreErrorCode } from '../errors.ts'
 import { createMemory } from './memory-store.ts'
 import { badReply, isDenied } from './store.ts'
 

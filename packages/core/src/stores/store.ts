@@ -1,8 +1,7 @@
 import type { AlgorithmInput, Finding, StoredState } from '../algorithms/algorithm.ts'
 import type { Degraded, Source } from '../decision.ts'
-import type { StoreErrorCode } from '../errors.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import { ConfigError, StoreError } from '../errors.ts'
+import { ConfigError, StoreError, type StoreErrorCode } from '../errors.ts'
 
 /** One policy's part in a store call: its key and its numbers. */
 export interface Entry extends AlgorithmInput {

@@ -1,12 +1,11 @@
 import type { Store } from '../stores/store.ts'
-import type { Cases } from './suite.ts'
 import { InputError } from '../errors.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { chargedPolicies, freshSubject, probe, remainingUnits } from './probe.ts'
-import { expectEqual, expectThat } from './suite.ts'
+import { expectEqual, expectThat, type Cases } from './suite.ts'
 
 type Options = { name?: string; limit?: number; mode?: 'shadow'; routes?: string[] }
 

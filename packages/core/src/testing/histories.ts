@@ -2,11 +2,10 @@ import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { Decision } from '../decision.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
-import type { MakeStore } from './suite.ts'
 import { reserve } from '../reservations/reserve.ts'
 import { memory } from '../stores/memory.ts'
 import { freshSubject, probe } from './probe.ts'
-import { expectEqual } from './suite.ts'
+import { expectEqual, type MakeStore } from './suite.ts'
 
 const STEPS = 40
 

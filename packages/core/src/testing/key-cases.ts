@@ -2,13 +2,12 @@ import type { Algorithm, LuaFragments } from '../algorithms/algorithm.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { PolicyMaker } from './policy-cases.ts'
-import type { Cases } from './suite.ts'
 import { manualClock } from '../clock.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import { listen } from '../limiter/listen.ts'
 import { freshSubject } from './probe.ts'
-import { expectThat } from './suite.ts'
+import { expectThat, type Cases } from './suite.ts'
 
 const NOON_MS = Date.UTC(2026, 0, 15, 12, 0, 30)
 const COST = 3

@@ -1,7 +1,6 @@
 import type { Limit } from '../policies/limit.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
-import type { Cases } from './suite.ts'
 import { reserve } from '../reservations/reserve.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import {
@@ -12,7 +11,7 @@ import {
   probe,
   remainingUnits,
 } from './probe.ts'
-import { expectEqual, expectThat } from './suite.ts'
+import { expectEqual, expectThat, type Cases } from './suite.ts'
 
 /** Makes a policy with this limit, named `tested`. */
 export type PolicyMaker = (limit: Limit) => Policy

@@ -1,15 +1,13 @@
-import type { RecordCondition, Records } from '../limiter/records.ts'
 import type { Store } from '../stores/store.ts'
-import type { Cases } from './suite.ts'
 import { systemClock } from '../clock.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
 import { createLimiter } from '../limiter/limiter.ts'
-import { createRecords } from '../limiter/records.ts'
+import { createRecords, type RecordCondition, type Records } from '../limiter/records.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { randomId } from '../internal/random-id.ts'
 import { pause } from '../internal/single-flight.ts'
 import { freshSubject, probe, remainingUnits } from './probe.ts'
-import { expectEqual, expectThat } from './suite.ts'
+import { expectEqual, expectThat, type Cases } from './suite.ts'
 
 const POLICIES = [
   fixedWindow({ name: 'tenants', limit: 2, window: '1h', per: ['tenant'] }),

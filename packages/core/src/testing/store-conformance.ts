@@ -1,4 +1,3 @@
-import type { MakeStore, TestFramework } from './suite.ts'
 import type { Limit } from '../policies/limit.ts'
 import type { Policy } from '../policies/policy.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
@@ -8,7 +7,7 @@ import { decisionCases } from './decision-cases.ts'
 import { policyCases, settlingCases } from './policy-cases.ts'
 import { recordCases } from './record-cases.ts'
 import { reservationCases } from './reservation-cases.ts'
-import { register } from './suite.ts'
+import { register, type MakeStore, type TestFramework } from './suite.ts'
 
 /** Options of `storeConformance`. */
 export interface StoreConformance extends TestFramework {

@@ -1,16 +1,14 @@
 /* An adaptive limit in one limiter: it reads the record along with decisions, and writes what calls have shown. */
-import type { WaitUntil } from '../internal/background.ts'
 import type { ExtensionCall } from '../limiter/call.ts'
 import type { LimiterEvents } from '../limiter/events.ts'
 import type { Contribution, ExtensionContext } from '../limiter/extensions.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RecordField } from '../stores/store.ts'
-import type { Bounds } from './adaptation.ts'
-import { runInBackground } from '../internal/background.ts'
+import { runInBackground, type WaitUntil } from '../internal/background.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 import { noteAdapted } from '../limiter/adapted.ts'
-import { adapt, isEnough } from './adaptation.ts'
+import { adapt, isEnough, type Bounds } from './adaptation.ts'
 import { decodeRecord, encodeRecord, firstRecord, type AdaptiveRecord } from './adaptive-record.ts'
 import { addSums, measure, NO_SUMS, type Samples } from './samples.ts'
 

@@ -1,12 +1,9 @@
 /* The function `waitFor`: a limiter whose requests wait until they fit. */
-import type { Duration } from '../internal/duration.ts'
-import type { Limiter } from '../limiter/limiter.ts'
-import type { LimiterRuntime } from '../limiter/runtime.ts'
 import { ConfigError } from '../errors.ts'
-import { durationMs } from '../internal/duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
-import { limiterOf } from '../limiter/limiter.ts'
-import { runtimeOf } from '../limiter/runtime.ts'
+import { limiterOf, type Limiter } from '../limiter/limiter.ts'
+import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { isLine, Wait, type WaitForOptions } from './wait.ts'
 
 /** The longest time to wait. Longer waits are for a queue. */

@@ -1,11 +1,10 @@
 import type { Cost } from '../cost.ts'
 import type { Duration } from '../internal/duration.ts'
 import type { ReservedCost } from '../http/reserving.ts'
-import type { RouteCost } from '../routes/matcher.ts'
 import type { WaitForOptions } from './wait.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { limiterOf } from '../limiter/limiter.ts'
-import { assertRouteCost } from '../routes/matcher.ts'
+import { assertRouteCost, type RouteCost } from '../routes/matcher.ts'
 import { assertWait, waitingRuntime } from './wait-for.ts'
 
 /** Options of `waiting`. */

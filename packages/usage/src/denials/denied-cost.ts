@@ -1,6 +1,5 @@
 import { ConfigError, StoreError, type Limiter } from '@sluice/core'
-import type { RecordedDenial } from './denial.ts'
-import { MAX_TEXT } from './denial.ts'
+import { MAX_TEXT, type RecordedDenial } from './denial.ts'
 import { listDenials } from './record-denials.ts'
 
 /** The cost of a request that was denied. */

@@ -1,11 +1,10 @@
 /* The function `sharded`: a store of several stores, each of which has its own tenants. */
-import type { Store } from '../store.ts'
 import { systemClock } from '../../clock.ts'
 import { ConfigError } from '../../errors.ts'
 import { RecentItems } from '../../internal/recent-items.ts'
 import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
 import { noteWrapper } from '../../internal/wrappers.ts'
-import { assertStore } from '../store.ts'
+import { assertStore, type Store } from '../store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from './placed-store.ts'
 import { placesBy } from './places-by.ts'
 import { joining } from './joining.ts'

@@ -1,6 +1,4 @@
 /* A store in Redis, whatever sends its commands: scripts, their cache, and one deadline for each call. */
-import type { Store } from '../store.ts'
-import type { Command, Transport } from './transport.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { hex } from '../../internal/hex.ts'
@@ -9,8 +7,8 @@ import { decidingScript } from '../../lua/program.ts'
 import { checkCall, parseCheckReply, scriptName } from '../../lua/call.ts'
 import { luaOf } from '../../lua/twins.ts'
 import { withDeadline } from '../deadline.ts'
-import { badReply } from '../store.ts'
-import { RedisError } from './transport.ts'
+import { badReply, type Store } from '../store.ts'
+import { RedisError, type Command, type Transport } from './transport.ts'
 
 /** Options of every store in Redis. */
 export interface RedisStoreOptions {

@@ -1,6 +1,5 @@
 /* The factory `redis`: a store in Redis over TCP, through your own client. */
 import type { Store } from '../store.ts'
-import type { RedisStoreOptions } from './redis-store.ts'
 import type { Transport } from './transport.ts'
 import { ConfigError } from '../../errors.ts'
 import { assertKnownOptions } from '../../internal/validation.ts'
@@ -11,7 +10,7 @@ import { ioredisNodes, isIoredisCluster, type IoredisCluster } from './ioredis-c
 import { assertSendsOnce, ioredisTransport, isIoredis, type IoredisClient } from './ioredis.ts'
 import { isNodeRedisCluster, nodeRedisNodes, type NodeRedisCluster } from './node-redis-cluster.ts'
 import { isNodeRedis, nodeRedisTransport, type NodeRedisClient } from './node-redis.ts'
-import { redisStore, resolveRedisOptions } from './redis-store.ts'
+import { redisStore, resolveRedisOptions, type RedisStoreOptions } from './redis-store.ts'
 
 export type { IoredisCluster } from './ioredis-cluster.ts'
 export type { IoredisClient } from './ioredis.ts'

@@ -2,9 +2,8 @@
 import { sharesPromises } from '../../internal/runtime.ts'
 import { endOfTurn } from '../../internal/end-of-turn.ts'
 import { sharedRequests } from '../../internal/shared-failures.ts'
-import { post, resultOf } from './rest-transport.ts'
+import { post, resultOf, type Database, type Fetch, type Sender } from './rest-transport.ts'
 import { globalFetch } from './upstash-store.ts'
-import type { Database, Fetch, Sender } from './rest-transport.ts'
 
 /** A command that waits for its request. */
 interface Call {

@@ -1,11 +1,9 @@
 /* The factory `upstashRedis`: a store in Redis, through your own client of `@upstash/redis`. */
-import type { Store } from '../store.ts'
-import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { assertKnownOptions } from '../../internal/validation.ts'
-import { resolveRedisOptions, redisStore } from '../redis/redis-store.ts'
+import { resolveRedisOptions, redisStore, type RedisStoreOptions } from '../redis/redis-store.ts'
 import { RedisError, type Command, type Transport } from '../redis/transport.ts'
-import { badReply } from '../store.ts'
+import { badReply, type Store } from '../store.ts'
 import { unauthorized } from './rest-transport.ts'
 
 /** Options of `upstashRedis`. */

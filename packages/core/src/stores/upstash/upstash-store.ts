@@ -1,11 +1,9 @@
 /* A store in Redis over the Upstash REST protocol, whatever sends its commands. */
 import type { Store } from '../store.ts'
-import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { ConfigError } from '../../errors.ts'
 import { assertFunction, assertKnownOptions } from '../../internal/validation.ts'
-import { resolveRedisOptions, redisStore } from '../redis/redis-store.ts'
-import { restTransport } from './rest-transport.ts'
-import type { Database, Fetch, Sender } from './rest-transport.ts'
+import { resolveRedisOptions, redisStore, type RedisStoreOptions } from '../redis/redis-store.ts'
+import { restTransport, type Database, type Fetch, type Sender } from './rest-transport.ts'
 
 /** The variables that hold the address of a database, in the environment or among a Worker's bindings. */
 export interface UpstashEnv {
