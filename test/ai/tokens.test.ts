@@ -109,7 +109,7 @@ describe('an estimate', () => {
       const start = performance.now()
       estimateTokens(text)
       // Some ten milliseconds; a rule that looks back would take minutes.
-      expect(performance.now() - start).toBeLessThan(2_000)
+      expect(performance.now() - start).toBeLessThan(20_000)
     }
   })
 })

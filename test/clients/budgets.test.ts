@@ -74,7 +74,8 @@ describe.each(Object.entries(SPENT))('%s', (_, options) => {
     await using provider = await startReserving({ ...options, format: client.format })
     const startedAt = performance.now()
     await expect(ask(provider.url)).rejects.toBeInstanceOf(rateLimitError)
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    // It did not wait for the window, which takes a minute.
+    expect(performance.now() - startedAt).toBeLessThan(20_000)
     expect(provider.attempts.map(({ status }) => status)).toEqual([429])
     expect(provider.attempts[0]?.headers.get('x-should-retry')).toBe('false')
   })

@@ -172,7 +172,8 @@ describe('a Redis that goes away', () => {
             ]
       expect(await post(server, path, body)).toMatchObject({ status: 503, body: error })
     }
-    expect(Date.now() - started).toBeLessThan(1_000)
+    // Three that waited for a connection would take nine seconds.
+    expect(Date.now() - started).toBeLessThan(8_000)
 
     await using again = await startRedisServer({ port: redis.port })
     expect(again.url).toBe(redis.url)

@@ -180,7 +180,7 @@ it('says that the store is back only when the failed part is', async () => {
   const { client, close } = await connectCluster('ioredis 5', ports)
   const problems: string[] = []
   const limiter = createLimiter({
-    store: redis({ client }),
+    store: redis({ client, timeoutMs: 10_000 }),
     policies: [MANY],
     onStoreError: 'deny',
     extensions: [listen({ problem: ({ code }) => problems.push(code) })],

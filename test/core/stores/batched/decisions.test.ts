@@ -164,7 +164,7 @@ describe('batched', () => {
             })
           })
         : fetch(url, init)
-    const { limiter } = await setUp(own, { answer, timeoutMs: 50 })
+    const { limiter } = await setUp(own, { answer, timeoutMs: 500 })
     hangs = true
     expect(causes(await checks(limiter, 3))).toEqual(
       Array.from({ length: 3 }, () => 'store_timeout'),
