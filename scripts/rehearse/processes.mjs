@@ -68,12 +68,20 @@ export async function answering(url, child) {
   throw new Error(`nothing answers at ${url}:\n${child.output()}`)
 }
 
-/** Returns a port of 127.0.0.1 where nothing listens. */
+/** Below those that the system gives to whoever asks for any, so that none is taken before an app listens. */
+let nextPort = 20_000 + (process.pid % 1_000) * 10
+
+/** Returns a port of 127.0.0.1 where nothing listens, each time another one. */
 export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = nextPort++
+    const server = createServer()
+    const isFree = await new Promise((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }

@@ -110,16 +110,17 @@ async function callIt(folder, command, call, { env }) {
     const patient = curl.replace(/^curl/m, 'curl --retry 5 --retry-all-errors')
     const others = curl.replace(/^curl/m, 'for i in $(seq 24); do curl') + '; done'
     let statuses = []
-    // On a busy machine, 25 calls may take longer than the minute of the limit: then another tenant makes them.
+    let denied = 0
+    // On a busy machine, 25 calls may take longer than the minute of the limit, or the store longer than its timeout:
+    // then another tenant makes them.
     for (const tenant of ['acme', 'globex', 'initech']) {
       const jwt = await run(folder, `echo ${TOKEN.replace('acme', tenant)}`, env)
       const withToken = { ...env, JWT: jwt }
-      const began = Date.now()
       const first = await run(folder, patient, withToken)
       statuses = `${first} ${await run(folder, others, withToken)}`.trim().split(/\s+/)
-      if (Date.now() - began < 60_000 || statuses[0] !== '200') break
+      denied = statuses.filter((status) => status === '429').length
+      if (denied === 5) break
     }
-    const denied = statuses.filter((status) => status === '429').length
     return [
       {
         claim: 'its first call is answered',
