@@ -71,6 +71,25 @@ export const CLI_ROOMS: Readonly<Record<string, string>> = {
   commands: 'nouns source dev init mcp replay doctor',
 }
 
+/** The rooms of the dashboard: `nouns` are the state and its handlers, `react` shows it, `page` is bundled for browsers. */
+export const DASHBOARD_ROOMS: Readonly<Record<string, string>> = {
+  nouns: '',
+  why: 'nouns',
+  react: 'nouns why',
+  page: 'react',
+}
+
+/** The rooms of `@sluice/replay`. */
+export const REPLAY_ROOMS: Readonly<Record<string, string>> = {
+  nouns: '',
+  simulation: 'nouns',
+  log: 'nouns',
+  bounds: 'nouns simulation',
+  mistakes: 'nouns simulation bounds',
+  limits: 'nouns simulation',
+  report: 'log simulation limits',
+}
+
 /** The file of `stores/` that every room above it may import. */
 export const PORT = /^stores\/store\.ts$/
 

@@ -5,8 +5,10 @@ import { describe, expect, it } from 'vitest'
 import {
   AI_ROOMS,
   CLI_ROOMS,
+  DASHBOARD_ROOMS,
   PORT,
   QUEUE_ROOMS,
+  REPLAY_ROOMS,
   ROOMS,
   STORE_FILES,
   USAGE_ROOMS,
@@ -61,6 +63,8 @@ describe.each([
   ['packages/ai/src', AI_ROOMS, /^@sluice\/core\b/],
   ['packages/usage/src', USAGE_ROOMS, /^@sluice\/core\b/],
   ['packages/queue/src', QUEUE_ROOMS, /^(@sluice\/core\b|bullmq$)/],
+  ['packages/dashboard/src', DASHBOARD_ROOMS, /^(@sluice\/(core|usage)\b|react\b|uplot\b)/],
+  ['packages/replay/src', REPLAY_ROOMS, /^(@sluice\/(ai|core)\b|csv-parse\b|node:)/],
   ['packages/cli/src', CLI_ROOMS, /^(?!\w[\w/-]*\.ts$)/],
 ])('%s', (folder, rules, packages) => {
   const { rooms, imports } = importsIn(folder)
@@ -147,7 +151,7 @@ const isFile = (path: string): boolean =>
 /** Names the room of a file by its path in its package, or a module by itself. */
 function roomOf(path: string): string {
   if (path.startsWith('node:')) return 'node'
-  if (!path.endsWith('.ts')) return path
+  if (!/\.tsx?$/.test(path)) return path
   const [folder = '', ...rest] = path.split('/')
   return rest.length === 0 || folder === 'internal' ? 'nouns' : folder
 }

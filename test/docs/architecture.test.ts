@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest'
 import {
   AI_ROOMS,
   CLI_ROOMS,
+  DASHBOARD_ROOMS,
   QUEUE_ROOMS,
+  REPLAY_ROOMS,
   ROOMS,
   STORE_FILES,
   USAGE_ROOMS,
@@ -21,6 +23,8 @@ describe('the page about the architecture', () => {
     ['ai-room', AI_ROOMS],
     ['usage-room', USAGE_ROOMS],
     ['queue-room', QUEUE_ROOMS],
+    ['dashboard-room', DASHBOARD_ROOMS],
+    ['replay-room', REPLAY_ROOMS],
     ['cli-room', CLI_ROOMS],
   ])('draws each %s and the imports that the code is held to', (block, rules) => {
     const [heading = '', ...lines] = blockOf(block)
