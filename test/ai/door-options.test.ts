@@ -40,6 +40,11 @@ const MISUSES: readonly [mistake: string, options: object, option?: string][] = 
   // @ts-expect-error -- no number
   ['a number in words', { maxOutput: '4096' } satisfies CallOptions],
   ['less than nothing', { minOutput: -1 } satisfies CallOptions],
+  ['no usual output', { usualOutput: 0 } satisfies CallOptions],
+  // @ts-expect-error -- no number
+  ['a usual output in words', { usualOutput: '4096' } satisfies CallOptions],
+  // @ts-expect-error -- no function
+  ['a usual output by model', { usualOutput: { 'gpt-5': 1 } } satisfies CallOptions],
   // @ts-expect-error -- not made by learnedOutput
   ['learning that is switched on', { learn: true } satisfies CallOptions],
   // @ts-expect-error -- not called

@@ -8,6 +8,7 @@ import {
   LIST_PRICES,
   modelHandler,
   modelPolicies,
+  prepareModelCalls,
   type CallOptions,
 } from '@sluice/ai'
 import { reasoningTokens } from '@sluice/ai/formats'
@@ -94,7 +95,7 @@ function provider() {
 }
 
 type Provider = ReturnType<typeof provider>
-type Options = Pick<CallOptions, 'usualOutput' | 'maxOutput' | 'formats' | 'onUsage'>
+type Options = Pick<CallOptions, 'usualOutput' | 'maxOutput' | 'minOutput' | 'formats' | 'onUsage'>
 
 const FORMATS = {
   'OpenAI chat': ['https://api.openai.com/v1/chat/completions', { model: 'gpt-5', messages }],
@@ -214,6 +215,56 @@ describe.each(CELLS)('%s, %s', (_door, _format, call) => {
     // The maximum of the model is never exceeded, and the usual one is met wherever there is room.
     expect(Math.max(...answers.map(({ maximum }) => maximum))).toBeLessThanOrEqual(64_000)
   })
+})
+
+describe.each(CELLS)(
+  'a usual output that is chosen for each call: %s, %s',
+  (_door, _format, call) => {
+    const maximumWith = async (usualOutput: NonNullable<CallOptions['usualOutput']>) => {
+      const { answers, fetch } = provider()
+      // A quarter of it is less than a thousand tokens.
+      await call(limiterOf(3_500 * RATE), { answers, fetch }, { usualOutput, minOutput: 100 })
+      return answers[0]?.maximum
+    }
+
+    it('is that of its body, or the default', async () => {
+      const bodies: object[] = []
+      const chosen = await maximumWith((body) => {
+        bodies.push(body)
+        return JSON.stringify(body).includes(QUESTION) ? 1_000 : undefined
+      })
+      expect(chosen).toBe(1_000)
+      expect(bodies).toHaveLength(1)
+      expect(await maximumWith(() => undefined)).toBeGreaterThan(3_000)
+    })
+
+    it.each([0, -1, 0.5, Number.NaN, '1000'])('is not sent if it is %s', async (usual) => {
+      const sent = maximumWith(() => usual as number)
+      await expect(sent).rejects.toThrow('usualOutput: must be a whole number from 1')
+    })
+  },
+)
+
+const usualOutput = ({ user }: { readonly user?: unknown }) =>
+  user === 'batch' ? 1_000 : undefined
+
+it('a usual output that is chosen for each call holds for the client of a budget, and for a call that is prepared', async () => {
+  vi.spyOn(console, 'info').mockImplementation(() => {})
+  const { answers, fetch } = provider()
+  const options = { store: memory(), tenant: 35_000, prices: PRICES, minOutput: 100, usualOutput }
+  const openai = withBudget(new OpenAI({ apiKey: 'none', fetch }), options)('acme')
+  await openai.chat.completions.create({ model: 'gpt-5', messages, user: 'batch' })
+  expect(answers.map(({ maximum }) => maximum)).toEqual([1_000])
+
+  const prepare = prepareModelCalls({ api: 'openai-chat', prices: PRICES, usualOutput })
+  const [url, body] = FORMATS['OpenAI chat']
+  for (const [user, usual] of [
+    ['batch', 1_000],
+    ['acme', USUAL],
+  ]) {
+    const init = { method: 'POST', body: JSON.stringify({ ...body, user }) }
+    expect((await prepare(new Request(url, init))).cost.output_token).toBe(usual)
+  }
 })
 
 it('an answer that its maximum has ended says so, with the reasoning in it', async () => {

@@ -130,7 +130,7 @@ export async function admit<Call extends PreparedCall>(
     const settled = Object.fromEntries(
       counted.map((unit) => [unit, Math.max((!counts && reserved[unit]) || 0, used[unit])]),
     )
-    const told = usage.output >= (granted || Infinity) ? { ...usage, isCut: true } : usage
+    const told = granted && usage.output >= granted ? { ...usage, isCut: true } : usage
     reportCut(limiter, { subject: caller, decision, usage: told })
     try {
       await settleWithRetry(() => decision.settle(settled))

@@ -27,7 +27,7 @@ export function hiddenInput({ unseenTokens, allowFields }: HiddenTerms): Inspect
       throw invalidBody(`${message}, or set the option unseenTokens`, reference)
     }
     const tools = [...objectsIn(part['tools']), ...objectsIn([part['definition']])]
-    if (tools.every(isCallersTool) || allowFields?.includes('tools') === true) return
+    if (tools.every(isCallersTool) || allowFields?.includes('tools')) return
     throw uncounted('tools')
   }
 }

@@ -1,4 +1,5 @@
 import { InputError } from '@sluice/core'
+import { assertPositiveInteger } from '@sluice/core/internal'
 import { invalidBody } from '../estimate/invalid-body.ts'
 import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, isNamed } from '../model-name.ts'
@@ -30,11 +31,12 @@ export interface CallTerms extends InputTerms {
   readonly maxOutput?: number
   /**
    * The output tokens of one answer that a call reserves if there is room. Up to its maximum, it gets more only while that
-   * is no more than a quarter of what is left. A thinking budget comes on top.
+   * is no more than a quarter of what is left. A thinking budget comes on top. A function returns it for the body of a
+   * call, or `undefined` for the default.
    *
    * @default 4_096; for a model that thinks by default, or is asked to by `thinking`, 16_384
    */
-  readonly usualOutput?: number
+  readonly usualOutput?: number | ((body: Json) => number | undefined)
   /**
    * The fewest output tokens that an answer is worth. If the budgets have room for fewer than `usualOutput`, the
    * call is sent with as many as fit, down to this number, instead of being denied.
@@ -110,7 +112,7 @@ export function prepareCall(
   const [usual, allowed] = outputOf(model, sent, thinking, terms)
   const least = leastOutput(usual, thinking, terms)
   const maximum = maximumField(api, model)
-  if (maximum !== undefined) sent[maximum] = maximumFor(body, maximum, allowed, thinking)
+  if (maximum) sent[maximum] = maximumFor(body, maximum, allowed, thinking)
   // A project's settings may choose a dearer tier.
   if (hasTierSetting(host) && /chat|responses/.test(api) && !allows(terms, 'service_tier')) {
     sent['service_tier'] = 'default'
@@ -119,15 +121,15 @@ export function prepareCall(
   const text = JSON.stringify(sent)
   const bytes = byteLength(text)
   const { input, output: most } = tokensOf(sent, bytes, terms)
-  const output = maximum === undefined ? 0 : most
-  const answers = maximum === undefined ? 1 : most / Number(sent[maximum])
+  const output = maximum ? most : 0
+  const answers = maximum ? most / (sent[maximum] as number) : 1
   return {
     model,
     countedAs: countedName(model, terms.prices),
     bodyFor: (granted) =>
-      maximum === undefined || granted >= most
-        ? text
-        : JSON.stringify({ ...sent, [maximum]: Math.floor(granted / answers) }),
+      maximum && granted < most
+        ? JSON.stringify({ ...sent, [maximum]: Math.floor(granted / answers) })
+        : text,
     addsUsage,
     input,
     output,
@@ -149,12 +151,13 @@ export const tierAsked = ({ speed, service_tier: tier }: Json): string | undefin
 /** Returns the output tokens of one answer, its thinking included: those to reserve if there is room, and the most. */
 export function outputOf(
   model: string,
-  { thinking }: Json,
+  body: Json,
   budget: number,
   { usualOutput, maxOutput, prices, learn }: OutputTerms,
 ): [usual: number, most: number] {
-  const byModel = thinking || THINKS.test(model) ? THINKING_OUTPUT : USUAL_OUTPUT
-  const usual = (usualOutput ?? byModel) + budget
+  const byModel = body['thinking'] || THINKS.test(model) ? THINKING_OUTPUT : USUAL_OUTPUT
+  const chosen = typeof usualOutput === 'function' ? usualOutput(body) : usualOutput
+  const usual = budget + assertPositiveInteger('usualOutput', chosen ?? byModel)
   const known = learn ? usual : prices?.findPrice(model).maxOutput
   return [usual, maxOutput ?? known ?? THINKING_OUTPUT + budget]
 }
@@ -203,8 +206,7 @@ function bodyToSend(
   model: string,
   terms: CallTerms,
 ): Record<string, unknown> {
-  const { question } = API_RULES[api]
-  const maximum = maximumField(api, model)
+  const { question, maximum } = API_RULES[api]
   if (api !== 'openai-responses' && !isGiven(own(body, question))) {
     throw invalidBody(`must be given in the format ${api}`, question)
   }
@@ -264,27 +266,24 @@ function assertCounts(sent: Json): void {
 /** Returns the maximum to send: the client's own under the name that counts, or another one's, up to the most. */
 function maximumFor(body: Json, field: string, most: number, thinking: number): number {
   const name = [field, ...MAXIMA].find((one) => isGiven(own(body, one)))
-  const value = name === undefined ? Infinity : own(body, name)
-  if (name !== undefined && !isCount(value))
-    throw invalidBody('must be a whole number from 1', name)
+  const value = (name ? own(body, name) : Infinity) as number
+  if (name && !isCount(value)) throw invalidBody('must be a whole number from 1', name)
   // What the client itself asks for is between it and the provider.
-  if (most <= thinking && Number(value) > thinking) {
+  if (most <= thinking && value > thinking) {
     throw invalidBody(`is at most ${most} here: lower the thinking budget below that`, field)
   }
-  return Math.min(Number(value), most)
+  return Math.min(value, most)
 }
 
 const isCount = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 1
+  Number.isSafeInteger(value) && (value as number) >= 1
 
 /**
  * Returns one name for all spellings of a model, so that another spelling has no budget of its own: the
  * name that its price is listed under, or `'other'` for models that are not listed.
  */
-export function countedName(model: string, prices: Prices | undefined): string {
-  if (prices === undefined) return baseName(model)
-  return prices.nameOf(model) ?? 'other'
-}
+export const countedName = (model: string, prices: Prices | undefined): string =>
+  prices ? (prices.nameOf(model) ?? 'other') : baseName(model)
 
 /** The usage to take the price of: input is written to a cache where that may happen and costs more. */
 function mostExpensive(input: number, output: number, api: ModelApi, text: string): PricedUsage {

@@ -32,7 +32,8 @@ export const TERM_RULES: OptionRules<Omit<CallTerms, 'minOutput' | 'includeUsage
   models: (option, value) => assertTexts(option, isObject(value) ? Object.values(value) : value),
   prices: hasMethod('priceOf', 'made by definePrices'),
   maxOutput: assertPositiveInteger,
-  usualOutput: assertPositiveInteger,
+  usualOutput: (option, value) =>
+    typeof value === 'function' || assertPositiveInteger(option, value),
   input: assertFunction,
   allowFields: assertTexts,
   count: assertFunction,

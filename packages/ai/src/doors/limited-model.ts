@@ -196,13 +196,13 @@ function prepareModelCall(
     throw toolRefusal('tools')
   }
   const { fields, thinking, cachesLong } = readProviderOptions(model, call, options.allowFields)
-  const [usual, allowed] = outputOf(model, fields, thinking, options)
+  const messages = prompt.map(messageToCount)
+  const body = { ...fields, model, messages, tools, format: responseFormat }
+  const [usual, allowed] = outputOf(model, body, thinking, options)
   // The SDK sends the sum of both as the maximum.
   const most = allowed - (options.maxOutput ? 0 : thinking)
   const output = Math.min(maxOutputTokens ?? most, most) + thinking
   const least = leastOutput(usual - thinking, 0, options) + thinking
-  const messages = prompt.map(messageToCount)
-  const body = { ...fields, model, messages, tools, format: responseFormat }
   const bytes = byteLength(JSON.stringify(body))
   const { input } = tokensOf(body, bytes, options)
   const usage = {

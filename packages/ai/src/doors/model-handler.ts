@@ -161,10 +161,10 @@ export function modelHandler<Context extends unknown[]>(
   return async (request, ...context) => {
     const reply = (decision: Decision, response: Response): Response =>
       withDecision(response, decision, request, headers)
-    const refuse = (reason: Refusal | DeniedDecision, spent?: 402 | 429): Response =>
+    const refuse = (reason: Refusal | DeniedDecision): Response =>
       reason instanceof Refusal
         ? errorResponse(reason.options, api)
-        : reply(reason, denialResponse(reason, api, spent))
+        : reply(reason, denialResponse(reason, api))
 
     if (upstream) assertKey(upstream)
     const caller = await identify(route, request, ...context)
@@ -189,7 +189,7 @@ export function modelHandler<Context extends unknown[]>(
         unread(request, JSON.stringify(body)),
         ...context,
       )
-      return answer ? reply(admitted, answer) : refuse(admitted, options.spentStatus)
+      return reply(admitted, answer ?? denialResponse(admitted, api, options.spentStatus))
     }
     const { call, decision } = admitted
     await delay(Math.min(maxDelayMs, decision.delayMs), signal)
