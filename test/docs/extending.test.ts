@@ -15,8 +15,12 @@ import {
   type Store,
 } from '@sluice/core'
 import type { AdapterOptions } from '@sluice/core/http'
+import { fairShare } from '@sluice/core/fair-share'
+import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { algorithmConformance } from '@sluice/core/testing'
+import { adaptiveLimit } from '@sluice/core/upstream'
+import { waitingLine } from '@sluice/core/waiting'
 import { startLocal } from '@sluice/local'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { hangUpCases } from '../adapters/hang-ups.ts'
@@ -64,6 +68,9 @@ const makeFileStore = () => fileStore(join(folder, `counts-${(fileCount += 1)}`)
 
 const rpm = (limit: number) => slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] })
 const ACME = { tenant: 'acme' }
+
+const inMemory = (policies: Policy[], extensions: Extension[] = []) =>
+  createLimiter({ store: memory(), policies, extensions })
 
 describe('the code of the page', () => {
   it('type-checks under strict options', () => {
@@ -114,6 +121,24 @@ describe('GCRA', () => {
     clock.advance(999)
     expect((await limiter.check(ACME)).retryAfterMs).toBe(1)
     expect((await limiter.check(ACME, { cost: 3 })).reason).toBe('cost_exceeds_limit')
+  })
+
+  const rps = gcra({ name: 'rps', limit: 60, window: '1s', per: 'global' })
+
+  it('stands in a line', () => {
+    expect(() => inMemory([waitingLine(rps)])).not.toThrow()
+  })
+
+  it.each([
+    ['a lease', 'the trait lengthen', () => lease(rps)],
+    ['shares', 'the trait slides', () => fairShare(rps, { between: ['tenant'] })],
+    [
+      'an adaptive limit',
+      'the trait slides or held',
+      () => inMemory([rps], [adaptiveLimit({ policy: 'rps', min: 4 })]),
+    ],
+  ])('is refused by %s, which names %s', (_, trait, refused) => {
+    expect(refused).toThrow(trait)
   })
 
   it('refuses unknown options', () => {

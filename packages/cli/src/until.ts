@@ -28,9 +28,6 @@ export function untilOf(text: string): Date {
   )
 }
 
-/** The fixed window of a calendar month has no length. */
-const CALENDAR_MONTH = 0
-
 /**
  * Returns the end of a change of one policy: `window` is the end of the window that runs now, as of a cap.
  *
@@ -38,16 +35,13 @@ const CALENDAR_MONTH = 0
  */
 export function untilOfPolicy(text: string, { name, algorithm, params }: PolicyRule): Date {
   if (text !== 'window') return untilOf(text)
-  if (algorithm.id !== 'fixed') {
+  const end = algorithm.traits?.windowEnd?.(params, Date.now())
+  if (end === undefined) {
     throw new CommandError(
       `${option('until')} window: the window of ${name} ends at no one time, because each unit returns by itself. Name a time or a duration; caps and fixed windows have an end`,
     )
   }
-  const [windowMs = CALENDAR_MONTH] = params
-  const now = new Date()
-  return windowMs === CALENDAR_MONTH
-    ? new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1))
-    : new Date((Math.floor(now.getTime() / windowMs) + 1) * windowMs)
+  return new Date(end)
 }
 
 /** `Date` takes the 30th of February for the 2nd of March. */

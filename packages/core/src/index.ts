@@ -90,6 +90,7 @@ export type {
   Settlement,
   SettlementTwins,
   StoredState,
+  Traits,
 } from './algorithms/algorithm.ts'
 export { isChargeable, isDenied, isOutdated } from './stores/store.ts'
 export type {

@@ -42,8 +42,8 @@ describe('adaptiveLimit refuses', () => {
     ['a limit for each tenant', concurrency({ ...common, per: ['tenant'] }), 'per "global"'],
     ['a limit by plan', concurrency({ ...common, limit: () => 50 }), 'must have a number'],
     ['a window of a minute', slidingWindow({ ...common, window: '1m' }), 'at most 2 s'],
-    ['a fixed window', fixedWindow({ ...common, window: '1s' }), 'must be a concurrency'],
-    ['a bucket', tokenBucket({ ...common, window: '1s' }), 'must be a concurrency'],
+    ['a fixed window', fixedWindow({ ...common, window: '1s' }), 'the trait slides or held'],
+    ['a bucket', tokenBucket({ ...common, window: '1s' }), 'the trait slides or held'],
     ['a lease', lease(slidingWindow({ ...common, window: '2s' })), 'neither leased'],
     ['stripes', slidingWindow({ ...common, window: '1s', stripes: 4 }), 'nor in stripes'],
   ])('%s', (_, policy, text) => {

@@ -42,6 +42,25 @@ export interface StoredState<State = unknown> {
   readonly expiresAt: number
 }
 
+/** Facts about an algorithm that its twins do not show. `lease` and others ask for them, and name the one that is missing. */
+export interface Traits {
+  /** True if each unit counts for one window from its charge on. `fairShare` and `adaptiveLimit` need it. @default false */
+  readonly slides?: boolean
+  /** True if each unit counts until it is settled, whatever was used, as a call in flight does: settling gives all back. @default false */
+  readonly held?: boolean
+  /** True if `retryMs` is a guess though units are not held. `waitingLine` refuses both. @default false */
+  readonly guessesRetry?: boolean
+  /** True for the line before a limit, whose entries may have a ticket. @default false */
+  readonly ticketed?: boolean
+  /** Returns the end of the window that runs at `now`, when all units return (epoch ms). @default windows have no common end */
+  readonly windowEnd?: (params: readonly number[], now: number) => number
+  /**
+   * Returns the numbers, the window in milliseconds first, with which a unit counts for `ms` longer: a lease uses it that
+   * late. With `windowEnd` they stay the same. `lease` needs this and `settlement`. @default no lease
+   */
+  readonly lengthen?: (params: readonly number[], ms: number) => readonly number[]
+}
+
 /**
  * A way of counting, as two twins that must agree: TypeScript for stores in memory, Lua for Redis.
  *
@@ -53,6 +72,8 @@ export interface StoredState<State = unknown> {
 export interface Algorithm<State = never> {
   /** Part of the keys, beside the algorithm's numbers. Letters and `-`. */
   readonly id: string
+  /** @default none of them */
+  readonly traits?: Traits
   check(state: State | undefined, input: AlgorithmInput, now: number): Finding
   /** Charges the cost. `position` is a whole number by which settling finds the charge. */
   add(
@@ -100,8 +121,6 @@ export interface LuaFragments {
  * counts, units used beyond it are charged now.
  */
 export interface SettlementTwins<State = never> {
-  /** True to give everything back, whatever was used, as when a call in flight ends. @default false */
-  readonly released?: boolean
   /** True if giving units back needs the time of Redis, which costs one command. @default false */
   readonly needsTime?: boolean
   /**
@@ -120,6 +139,12 @@ export interface SettlementTwins<State = never> {
    */
   lua(params: readonly number[]): string
 }
+
+/** Returns the algorithm's own settlement, or the one that `known` has for its id. Keys name the id, so it gets its own states only. */
+export const settlementIn = (
+  known: Readonly<Record<string, unknown>>,
+  { id, settlement }: Algorithm,
+): SettlementTwins | undefined => settlement ?? (known[id] as SettlementTwins | undefined)
 
 /** Lua for a key that holds something else: fails before anything is written. */
 export const FOREIGN = `error('the key holds something else')`

@@ -11,6 +11,7 @@ interface CounterState {
 /** Counts in segments of a window. Its params: the window in milliseconds, and the number of segments. */
 export const counterAlgorithm: Algorithm<CounterState> = {
   id: 'counter',
+  traits: { slides: true },
 
   check(state: CounterState | undefined, input: AlgorithmInput, now: number) {
     const [window = 1, segments = 1] = input.params

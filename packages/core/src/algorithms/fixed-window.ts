@@ -15,6 +15,7 @@ interface FixedWindowState {
 /** Counts in each window of a grid that begins at the Unix epoch, or in each calendar month (UTC). */
 export const fixedWindowAlgorithm: Algorithm<FixedWindowState> = {
   id: 'fixed',
+  traits: { windowEnd, lengthen: (params) => params },
 
   check(state: FixedWindowState | undefined, input: AlgorithmInput, now: number) {
     const { used, end } = current(state, now, input.params)
@@ -113,13 +114,14 @@ local finish = (days - of_year + length) * ${DAY_MS}`
 function current(
   state: FixedWindowState | undefined,
   now: number,
-  [window = DAY_MS]: readonly number[],
+  params: readonly number[],
 ): FixedWindowState {
-  const end = window === CALENDAR_MONTH ? monthEnd(now) : now - (now % window) + window
+  const end = windowEnd(params, now)
   return state !== undefined && state.end >= end ? state : { used: 0, end }
 }
 
-function monthEnd(now: number): number {
+function windowEnd([window = DAY_MS]: readonly number[], now: number): number {
+  if (window !== CALENDAR_MONTH) return now - (now % window) + window
   const date = new Date(now)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }

@@ -39,6 +39,7 @@ export interface Asker {
  */
 export const lineAlgorithm: Algorithm<Line> = {
   id: 'line',
+  traits: { ticketed: true },
 
   check(state: Line | undefined, input: AlgorithmInput, now: number) {
     const { limit, cost } = input

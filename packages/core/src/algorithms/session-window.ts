@@ -16,6 +16,7 @@ interface SessionState {
  */
 export const sessionWindowAlgorithm: Algorithm<SessionState> = {
   id: 'session',
+  traits: { guessesRetry: true },
 
   check(state: SessionState | undefined, input: AlgorithmInput, now: number) {
     const { used, end } = current(state, now, input.params)

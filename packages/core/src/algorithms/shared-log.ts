@@ -39,11 +39,10 @@ type LogState = Member[]
 export const sharedLogAlgorithm: Algorithm<LogState> = {
   id: 'log',
 
-  check(state: LogState | undefined, input: AlgorithmInput, now: number) {
+  check(members: LogState = [], input: AlgorithmInput, now: number) {
     const { limit, cost, params } = input
     const [window = 1] = params
     const cutoff = now - window
-    const members = state ?? []
     const first = members[firstIndex(members, ({ at }) => at > cutoff)]
     if (first === undefined) return windowFinding(input, 0, window, () => window)
     const before = first.sum - first.cost
@@ -54,8 +53,8 @@ export const sharedLogAlgorithm: Algorithm<LogState> = {
     return windowFinding(input, used, first.at - cutoff, retryMs)
   },
 
-  add: (state: LogState | undefined, { cost, params: [, longest = 1] }, now: number) =>
-    append(state ?? [], cost, longest, now),
+  add: (members: LogState = [], { cost, params: [, longest = 1] }, now: number) =>
+    append(members, cost, longest, now),
 
   // A member is `sum:cost`, and its score is the time, which never goes back. So sums rise with scores.
   lua: ([window = 1, longest = 1]) => ({
@@ -75,10 +74,9 @@ export const sharedLogSettlement: SettlementTwins<LogState> = {
 
   // The sums of all later members change with the charge. If these are too many, nothing is given back, and
   // units beyond the charge are charged now.
-  settle(state: LogState | undefined, settlement: Settlement, now: number) {
+  settle(members: LogState = [], settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement
     const [, longest = 1] = params
-    const members = state ?? []
     const more = actual - reserved
     const expired = position <= now - longest
     const from = firstIndex(members, ({ at }) => at >= position)

@@ -44,14 +44,14 @@ interface LogState {
 /** Counts in any stretch as long as one window. Exact: the log holds one member per allowed request. */
 export const slidingLogAlgorithm: Algorithm<LogState> = {
   id: 'sliding',
+  traits: { slides: true, lengthen: ([window = 0], ms) => [window + ms] },
 
-  check(state: LogState | undefined, input: AlgorithmInput, now: number) {
+  check(log: LogState = emptyLog(), input: AlgorithmInput, now: number) {
     const { cost, limit, params } = input
     const [window = 0] = params
-    if (state === undefined) return windowFinding(input, 0, window, () => window)
     const cutoff = now - window
-    const { members } = state
-    const { index, used } = skipExpired(state, cutoff)
+    const { members } = log
+    const { index, used } = skipExpired(log, cutoff)
     const first = members[index]
     return windowFinding(
       input,
@@ -61,9 +61,8 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
     )
   },
 
-  add(state: LogState | undefined, { cost, params }: AlgorithmInput, now: number, id: string) {
+  add(log: LogState = emptyLog(), { cost, params }: AlgorithmInput, now: number, id: string) {
     const [window = 0] = params
-    const log = state ?? emptyLog()
     prune(log, now, window)
     insert(log, { id, at: now, cost })
     return { ...withExpiry(log, now, window), position: now }
@@ -125,10 +124,9 @@ if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
 
 /** Corrects the charges of sliding windows. */
 export const slidingLogSettlement: SettlementTwins<LogState> = {
-  settle(state: LogState | undefined, settlement: Settlement, now: number) {
+  settle(log: LogState = emptyLog(), settlement: Settlement, now: number) {
     const { id, position, reserved, actual, params } = settlement
     const [window = 0] = params
-    const log = state ?? emptyLog()
     const applied = actual - reserved
     const index = log.members.findLastIndex((one) => one.id === id && one.cost === reserved)
     const exists = index >= log.head
@@ -209,9 +207,8 @@ function prune(log: LogState, now: number, window: number): void {
 function insert(log: LogState, member: Member): void {
   const { members, head } = log
   let index = members.length
-  while (index > head && (members[index - 1]?.at ?? 0) > member.at) index -= 1
-  if (index === members.length) members.push(member)
-  else members.splice(index, 0, member)
+  while (index > head && (members[index - 1] as Member).at > member.at) index -= 1
+  members.splice(index, 0, member)
   log.total += member.cost
 }
 

@@ -16,6 +16,7 @@ type SlotsState = readonly { readonly id: string; readonly until: number }[]
 /** Counts calls in flight. Its param: the longest time that a call holds its slot, in milliseconds. */
 export const slotsAlgorithm: Algorithm<SlotsState> = {
   id: 'slots',
+  traits: { held: true },
   check(
     state: SlotsState | undefined,
     { limit, cost, params }: AlgorithmInput,
@@ -75,11 +76,9 @@ if $expire then redis.call('PEXPIRE', key, ${2 * maxDuration} + slack) end`,
 
 /** Ends calls in flight. */
 export const slotsSettlement: SettlementTwins<SlotsState> = {
-  released: true,
-
-  settle(state: SlotsState | undefined, { id, position }: Settlement, now: number) {
-    const others = (state ?? []).filter((slot) => slot.id !== id)
-    const removed = (state?.length ?? 0) - others.length
+  settle(state: SlotsState = [], { id, position }: Settlement, now: number) {
+    const others = state.filter((slot) => slot.id !== id)
+    const removed = state.length - others.length
     if (removed === 0) return undefined
     const applied = position <= now ? 0 : -removed
     return { state: others, expiresAt: others.at(-1)?.until ?? now, applied }
@@ -92,6 +91,6 @@ if position <= now then applied = 0 end`,
 }
 
 /** Returns the slots that are still held at `now`. */
-function heldAt(state: SlotsState | undefined, now: number): SlotsState {
-  return (state ?? []).filter(({ until }) => until > now)
+function heldAt(state: SlotsState = [], now: number): SlotsState {
+  return state.filter(({ until }) => until > now)
 }

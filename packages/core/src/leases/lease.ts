@@ -1,7 +1,7 @@
 import type { AnyLimitName } from '../policies/limit.ts'
 import type { Entry } from '../stores/store.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
-import type { SettlementTwins } from '../algorithms/algorithm.ts'
+import { settlementIn } from '../algorithms/algorithm.ts'
 import { fixedWindowSettlement } from '../algorithms/fixed-window.ts'
 import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
 import { ConfigError } from '../errors.ts'
@@ -88,25 +88,31 @@ export function lease<
   return createPolicy(leasedRules) as Policy<Dimension, Unit, Name>
 }
 
+/** The settlement twins of Sluice's algorithms that can be leased: those of the others are not loaded. */
+const SETTLEMENTS = { fixed: fixedWindowSettlement, sliding: slidingLogSettlement }
+
+/** Returns true if `lease` takes a policy, as far as its way of counting goes. */
+export const canBeLeased = ({ algorithm, keyspace }: PolicyRule): boolean =>
+  !keyspace && algorithm.traits?.lengthen !== undefined
+
 function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule {
-  const { name, algorithm, keyspace, stripes, windowMs } = rule
-  const isAligned = algorithm.id === 'fixed'
-  if (keyspace || (!isAligned && algorithm.id !== 'sliding')) {
-    const message = `"${name}" cannot be leased; only slidingWindow, fixedWindow, dailyCap and monthlyCap can, once`
+  const { name, algorithm, stripes, windowMs } = rule
+  const { lengthen, windowEnd } = algorithm.traits ?? {}
+  const settlement = settlementIn(SETTLEMENTS, algorithm)
+  // A unit may be served up to `lasting` after it was charged. In a window that is longer by as much it
+  // still counts then.
+  const params = rule.keyspace ? undefined : lengthen?.(rule.params, lasting)
+  if (!params || !settlement) {
+    const message = `"${name}" cannot be leased; only slidingWindow, fixedWindow, dailyCap, monthlyCap and others with settlement and the trait lengthen can, once`
     throw invalid('policy', message)
   }
   if (stripes > 1) throw invalid('policy', `"${name}" must have no stripes: leases need none`)
   if (lasting > windowMs) {
     throw invalid('duration', `must be at most ${windowMs} ms, the window of "${name}"`)
   }
-  // A unit may be served up to `lasting` after it was charged. In a window that is longer by as much it
-  // still counts then.
-  // Those of the other algorithms are not loaded.
-  const settlement = isAligned ? fixedWindowSettlement : slidingLogSettlement
-  const params = isAligned ? rule.params : rule.params.map((window) => window + lasting)
   const counted = Object.freeze({
     ...rule,
-    algorithm: { ...algorithm, settlement: settlement as SettlementTwins },
+    algorithm: { ...algorithm, settlement },
     params,
     keyspace: { name, params },
   })
@@ -115,7 +121,7 @@ function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule 
     // No store has a script for this list of numbers, so a store in Redis has to ask for the Lua.
     params: [...params, lasting],
     algorithm: { ...counted.algorithm, lua: () => refuseToCount(name) },
-    lease: { durationMs: lasting, most, isAligned, counted },
+    lease: { durationMs: lasting, most, isAligned: windowEnd !== undefined, counted },
   })
 }
 

@@ -82,9 +82,7 @@ export function createLimiter<
  */
 export function limiterOf(
   runtime: LimiterRuntime,
-  mayKeepSlots: boolean = runtime.program.policies.some(
-    ({ algorithm }) => algorithm.id === 'slots',
-  ),
+  mayKeepSlots: boolean = runtime.program.policies.some(({ algorithm }) => algorithm.traits?.held),
 ): Limiter {
   async function evaluate(
     subject: Subject,

@@ -118,7 +118,7 @@ const partitionKey = ({ key, policy }: Entry): string =>
 
 /** Returns the time to the end of a window of the calendar, else the length of the window. */
 const windowLeftMs = ({ resetMs, windowMs }: PolicyState, { policy }: Entry): number =>
-  policy.algorithm.id === 'fixed' ? resetMs : windowMs
+  policy.algorithm.traits?.windowEnd ? resetMs : windowMs
 
 /** Returns the thresholds, as shares of `capacity`, that lie between the use before a charge and after. */
 function crossedThresholds(

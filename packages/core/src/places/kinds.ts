@@ -53,23 +53,17 @@ const FITS = [RANGE, BLOCKS]
 /** Returns Sluice's own functions and `own`, by name. @throws ConfigError When two have one name. */
 export function kindsOf({ algorithms = [], operations = [] }: OwnKinds = {}): Kinds {
   return {
-    algorithm: finder('algorithm', [...ALGORITHMS, ...algorithms], ({ id }) => id),
-    operation: finder(
-      'operation',
-      [...OPERATIONS, ...operations] as OperationKind<unknown>[],
-      nameOf,
-    ),
-    mark: finder('mark', MARKS as MarkKind[], nameOf),
-    fit: finder('fit', FITS as FitKind[], nameOf),
+    algorithm: finder('algorithm', [...ALGORITHMS, ...algorithms]),
+    operation: finder('operation', [...OPERATIONS, ...operations] as OperationKind<unknown>[]),
+    mark: finder('mark', MARKS as MarkKind[]),
+    fit: finder('fit', FITS as FitKind[]),
   }
 }
 
-const nameOf = ({ name }: { readonly name: string }): string => name
-
-function finder<T>(what: string, items: readonly T[], keyOf: (item: T) => string) {
+function finder<T extends { name: string } | { id: string }>(what: string, items: readonly T[]) {
   const byName = new Map<string, T>()
   for (const item of items) {
-    const name = keyOf(item)
+    const name = 'id' in item ? item.id : item.name
     if ((byName.get(name) ?? item) !== item) {
       throw new ConfigError(
         'invalid_option',

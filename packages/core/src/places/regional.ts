@@ -4,6 +4,7 @@ import type { Store, StoreReply } from '../stores/store.ts'
 import { ConfigError, StoreError } from '../errors.ts'
 import { assertKnownOptions, assertName, assertOptions } from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
+import { canBeLeased } from '../leases/lease.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { placedStore, type PlacedStore } from '../stores/placed/placed-store.ts'
 import { HOME, isLeased, type PlacesBy } from '../stores/placed/places-by.ts'
@@ -163,6 +164,3 @@ function assertCounted(rule: PolicyRule, perRegion: ReadonlySet<string>): void {
     : `must have "${name}", which each region then counts by itself${canBeLeased(rule) ? `; or lease it, as lease(${name}), for one limit over all regions` : ''}`
   throw new ConfigError('invalid_option', 'regional.perRegion', message)
 }
-
-const canBeLeased = ({ algorithm, keyspace }: PolicyRule): boolean =>
-  keyspace === undefined && ['sliding', 'fixed'].includes(algorithm.id)

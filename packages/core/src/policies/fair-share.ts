@@ -47,16 +47,13 @@ export interface FairShareOptions<
 
 const [MAX_WEIGHT, MAX_GUARANTEE] = [1_000, 8_000_000_000_000]
 
-/** Algorithms of policies with one window that slides. */
-const SLIDING: ReadonlySet<string> = new Set(['sliding', 'counter'])
-
 const SHARES: Kind = {
   factory: 'fairShare',
   suffix: '.share',
   refusal:
-    'cannot be shared; only a slidingWindow or slidingWindowCounter can, which is not leased',
+    'cannot be shared; only a policy with the trait slides can, such as a slidingWindow or slidingWindowCounter, which is not leased',
   ofStripes: 'each would be shared by itself',
-  canTake: ({ algorithm }) => SLIDING.has(algorithm.id),
+  canTake: ({ algorithm: { traits } }) => traits?.slides === true,
 }
 
 /**

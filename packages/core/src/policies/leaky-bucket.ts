@@ -52,7 +52,7 @@ export function leakyBucket<
     const windowMs = durationMs('leakyBucket.window', options.window)
     const longestWait = typeof wait === 'boolean' ? ANY_WAIT : durationMs('leakyBucket.wait', wait)
     return {
-      algorithm,
+      algorithm: typeof wait === 'boolean' ? algorithm : bounded,
       params: [windowMs, 1, wait === false ? 0 : longestWait],
       windowMs,
       burst: assertBurst('leakyBucket.burst', options.burst),
@@ -64,3 +64,8 @@ export function leakyBucket<
 }
 
 const algorithm = /* @__PURE__ */ bucketAlgorithm('leaky-bucket')
+
+// How long a request would wait depends on those before it, not on its cost.
+const bounded = /* @__PURE__ */ Object.assign(/* @__PURE__ */ bucketAlgorithm('leaky-bucket'), {
+  traits: { guessesRetry: true },
+})

@@ -1,7 +1,6 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { AnyLimitName } from './limit.ts'
 import type { Policy } from './policy.ts'
-import { ANY_WAIT } from '../algorithms/bucket.ts'
 import { lineAlgorithm as algorithm, type Asker } from '../algorithms/line.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import {
@@ -33,21 +32,14 @@ export interface WaitingLineOptions<Between extends readonly string[] = readonly
 
 const MOST_WAITING = 500
 
-/** Algorithms that do not know when units come free. */
-const UNTIMED: ReadonlySet<string> = new Set(['slots', 'session', 'shares', 'line'])
-
 const LINE: Kind = {
   factory: 'waitingLine',
   suffix: '.line',
   refusal:
-    'cannot have a line; only a policy with one window or bucket can, without a lease and without a wait of its own: of others it is not known when units come free. For calls in flight, use a queue',
+    'cannot have a line; only a policy with one window or bucket can, without a lease, and without the traits held and guessesRetry, by which it is not known when units come free. For calls in flight, use a queue',
   ofStripes: 'each would have a line of its own',
-  canTake: ({ algorithm: { id }, params, numbers }) =>
-    !UNTIMED.has(id) && !(id === 'leaky-bucket' && isBounded(params[2])) && numbers === undefined,
+  canTake: ({ algorithm: { traits } }) => !(traits?.held || traits?.guessesRetry),
 }
-
-/** True for a leaky bucket that denies who would wait too long: how long depends on those before it, not on its cost. */
-const isBounded = (longestWaitMs = 0): boolean => longestWaitMs > 0 && longestWaitMs < ANY_WAIT
 
 /**
  * Puts a line before a limit, for requests that wait until they fit (`waitFor`, `waiting`). They are let in one after

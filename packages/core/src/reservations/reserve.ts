@@ -96,7 +96,7 @@ export async function reserve<
     markFor: (ofMark, entries) => {
       // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner.
       const slotTimes = entries.map(({ policy }) =>
-        settlementOf(policy).released ? policy.windowMs : 0,
+        settlementOf(policy) && policy.algorithm.traits?.held ? policy.windowMs : 0,
       )
       const ttlMs = Math.max(settleWithinMs, ...slotTimes)
       return unsettled && entries.length > 0

@@ -151,7 +151,7 @@ export function correctionsOf(
     // The policy is gone, or counts in another way by now.
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalidReservation()
-    const used = settlementOf(policy).released ? 0 : actual(policy.unit, reserved)
+    const used = policy.algorithm.traits?.held ? 0 : actual(policy.unit, reserved)
     // What a store has charged is not known if its reply was lost, or if the charge may have been released.
     const isEqual = used === reserved && madeIn === 'store' && !openKey
     // Policies that share a key share its charge.

@@ -1,4 +1,4 @@
-import type { SettlementTwins } from '../algorithms/algorithm.ts'
+import { settlementIn, type SettlementTwins } from '../algorithms/algorithm.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import { bucketSettlement } from '../algorithms/bucket.ts'
 import { counterSettlement } from '../algorithms/counter.ts'
@@ -9,15 +9,15 @@ import { slotsSettlement } from '../algorithms/slots.ts'
 import { ConfigError } from '../errors.ts'
 
 /** The settlement twins of Sluice's algorithms, by the algorithm's id. */
-const SETTLEMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ['fixed', fixedWindowSettlement],
-  ['sliding', slidingLogSettlement],
-  ['log', sharedLogSettlement],
-  ['counter', counterSettlement],
-  ['token-bucket', bucketSettlement],
-  ['leaky-bucket', bucketSettlement],
-  ['slots', slotsSettlement],
-])
+const SETTLEMENTS = {
+  fixed: fixedWindowSettlement,
+  sliding: slidingLogSettlement,
+  log: sharedLogSettlement,
+  counter: counterSettlement,
+  'token-bucket': bucketSettlement,
+  'leaky-bucket': bucketSettlement,
+  slots: slotsSettlement,
+}
 
 /**
  * Returns the twins that correct the charges of a policy.
@@ -25,9 +25,8 @@ const SETTLEMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
  * @throws ConfigError When its algorithm has none.
  */
 export function settlementOf({ name, algorithm }: PolicyRule): SettlementTwins {
-  const twins = algorithm.settlement ?? SETTLEMENTS.get(algorithm.id)
-  // Keys name the algorithm, so each gets only its own states.
-  if (twins !== undefined) return twins as SettlementTwins
+  const twins = settlementIn(SETTLEMENTS, algorithm)
+  if (twins) return twins
   const message = 'must have an algorithm with "settlement" to be reserved'
   throw new ConfigError('invalid_option', `policies.${name}`, message)
 }

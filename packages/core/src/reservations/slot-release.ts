@@ -21,7 +21,7 @@ export function slotRelease(
 ): (() => Promise<unknown>) | undefined {
   const runtime = runtimeOf(limiter)
   const corrections = correctionsOf(data, runtime, (_, reserved) => reserved)
-  const slots = corrections.filter(({ policy }) => settlementOf(policy).released)
+  const slots = corrections.filter(({ policy }) => policy.algorithm.traits?.held)
   if (slots.length === 0) return undefined
   return async () => {
     const { store, clock } = runtime

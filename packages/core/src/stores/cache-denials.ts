@@ -178,10 +178,8 @@ function nameOf(entry: Entry): string {
 }
 
 /** Returns true for calls in flight, which give their slots back when they end, and for shares, which others lend. */
-const isReleasedAnyTime = ({ reason, algorithm, numbers }: PolicyRule): boolean =>
-  reason === 'concurrency_exceeded' ||
-  algorithm.settlement?.released === true ||
-  numbers !== undefined
+const isReleasedAnyTime = ({ algorithm, numbers }: PolicyRule): boolean =>
+  algorithm.traits?.held === true || numbers !== undefined
 
 /** Returns the failure to report, or `undefined` if the error is misuse. */
 function problemOf(error: unknown): StoreProblem | undefined {

@@ -48,7 +48,8 @@ export function algorithmConformance(options: AlgorithmConformance): void {
     describe(name, () => {
       register({ it }, policyCases(policyOf, rule.windowMs), make)
       register({ it }, keyCases(policyOf), make)
-      if (settlement) register({ it }, settlingCases(policyOf, settlement.released === true), make)
+      if (settlement)
+        register({ it }, settlingCases(policyOf, rule.algorithm.traits?.held === true), make)
     })
   }
   describe('all stores', () => {

@@ -39,13 +39,6 @@ export interface AdaptiveLimit extends Extension {
 /** The longest window of a rate: a limit that falls takes a window to be kept. */
 const MAX_WINDOW_MS = 2_000
 
-/** The algorithms that count calls in flight (false), or calls in a window that slides (true). */
-const IS_RATE: ReadonlyMap<string, boolean> = new Map([
-  ['slots', false],
-  ['sliding', true],
-  ['counter', true],
-])
-
 /** The longest time for which a decision waits for the record: the store's own deadline. */
 const MAX_WAIT_MS = 61_000
 
@@ -134,9 +127,9 @@ function assertFollows(
 ): [rule: PolicyRule, bounds: Bounds] {
   if (!rule) throw invalid('policy', 'must be a policy of the limiter', name)
   const { limit, per, algorithm, windowMs, stripes } = rule
-  const isRate = IS_RATE.get(algorithm.id)
-  if (isRate === undefined || 'lease' in rule || stripes > 1 || per !== 'global') {
-    const message = `must be a concurrency, slidingWindow or slidingWindowCounter with per "global", neither leased nor in stripes`
+  const { slides: isRate = false, held } = algorithm.traits ?? {}
+  if (!(isRate || held) || 'lease' in rule || stripes > 1 || per !== 'global') {
+    const message = `must have the trait slides or held, as a concurrency, slidingWindow or slidingWindowCounter has, and per "global", neither leased nor in stripes`
     throw invalid('policy', message, name)
   }
   if (isRate && windowMs > MAX_WINDOW_MS) {

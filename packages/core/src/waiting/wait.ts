@@ -226,7 +226,7 @@ export class Wait {
 
 /** Returns true for the line before a limit. */
 export const isLine = ({ algorithm }: StoreRequest['policies'][number]): boolean =>
-  algorithm.id === 'line'
+  algorithm.traits?.ticketed === true
 
 /** A line to wait in. */
 interface LongestLine extends LinedEntries {
