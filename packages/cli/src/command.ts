@@ -82,3 +82,21 @@ export function countOf(values: Values, name: string, otherwise: number): number
 /** Returns the texts of an option that may be repeated. */
 export const listOf = (values: Values, name: string): readonly string[] =>
   (values[name] as readonly string[] | undefined) ?? []
+
+/**
+ * Returns the entry of a name. The refusal repeats the name only if that cannot be a key or a password, because logs keep
+ * the text.
+ *
+ * @param of The end of the refusal's first part, such as ` of sluice keys`.
+ * @throws CommandError When there is none.
+ */
+export function entryOf<Entry>(
+  entries: Readonly<Record<string, Entry>>,
+  name: string,
+  kind: string,
+  of = '',
+): Entry {
+  if (Object.hasOwn(entries, name)) return entries[name] as Entry
+  const none = /^[a-z][a-z-]{0,15}$/.test(name) ? `no ${kind} "${name}"` : `no such ${kind}`
+  throw new CommandError(`there is ${none}${of}; there are ${Object.keys(entries).join(', ')}`)
+}

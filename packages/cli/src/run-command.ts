@@ -1,10 +1,16 @@
 /* Finds a command by its name, and runs it. */
 import { printable } from '@sluice/core/internal/text'
 import { parseArgs } from 'node:util'
-import { optionsIn, type Command, type Place, type Result, type Values } from './command.ts'
+import {
+  entryOf,
+  optionsIn,
+  type Command,
+  type Place,
+  type Result,
+  type Values,
+} from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
 import { version } from './version.ts'
-import { noSuch } from './wording.ts'
 import { apply } from './commands/apply.ts'
 import { dev } from './commands/dev.ts'
 import { doctor } from './commands/doctor.ts'
@@ -89,11 +95,7 @@ export async function runCommand(
   if (name === 'help' && others[0] !== undefined) return runCommand([others[0], '--help'])
   if (['--help', '-h', 'help'].includes(name)) return said(USAGE)
   if (['--version', '-v'].includes(name)) return said(version())
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (!command) {
-    const names = Object.keys(COMMANDS).join(', ')
-    throw new CommandError(`${noSuch('command', name)}; there are ${names}`)
-  }
+  const command = entryOf(COMMANDS, name, 'command')
   const { values, positionals } = parse(name, command, others)
   if (values['help'] === true) return said(command.usage + COMMON)
   try {

@@ -9,13 +9,6 @@ export const asTool = <Result>(run: () => Promise<Result>): Promise<Result> =>
 
 const isTool = (): boolean => toolRuns.getStore() === true
 
-/**
- * Returns the refusal of a name that does not exist. It repeats the name only if that cannot be a key or a password,
- * because logs keep the text.
- */
-export const noSuch = (kind: string, name: string): string =>
-  /^[a-z][a-z-]{0,15}$/.test(name) ? `there is no ${kind} "${name}"` : `there is no such ${kind}`
-
 /** Returns an option: `--top 20`, or the argument `"top": "20"` of a tool. */
 export function option(name: string, value?: string | true): string {
   if (isTool()) return value === undefined ? `"${name}"` : `"${name}": ${JSON.stringify(value)}`

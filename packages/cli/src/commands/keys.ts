@@ -11,14 +11,13 @@ import {
   type NewApiKey,
 } from '@sluice/core/api-keys'
 import { CHANGED, unchanged } from '../change-text.ts'
-import { optionNames, textOf, type Command, type Result, type Values } from '../command.ts'
+import { entryOf, optionNames, textOf, type Command, type Result, type Values } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { assertNotRefused } from '../store-refusal.ts'
 import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
-import { noSuch } from '../wording.ts'
 
 export const keys: Command = {
   summary: "make, replace and end a tenant's API keys",
@@ -43,11 +42,7 @@ ${LIMITER_USAGE}`,
 
   async run(values, positionals, { folder }) {
     const [name = 'list', id, ...others] = positionals
-    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
-    if (!action) {
-      const names = Object.keys(ACTIONS).join(', ')
-      throw new CommandError(`${noSuch('action', name)} of sluice keys; there are ${names}`)
-    }
+    const action = entryOf(ACTIONS, name, 'action', ' of sluice keys')
     if (others.length > 0 || (id !== undefined) !== action.needsKey) {
       const rule = action.needsKey ? 'needs the name of one key' : 'takes no name of a key'
       throw new CommandError(`sluice keys ${name} ${rule}. List them: sluice keys --tenant NAME`)

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path'
 import type { Limiter } from '@sluice/core'
 import type { PriceChangeOptions, PriceChanges } from '@sluice/ai/live-prices'
 import { AUTHOR_USAGE } from '../author.ts'
-import { countOf, textOf, type Command, type Result, type Values } from '../command.ts'
+import { countOf, entryOf, textOf, type Command, type Result, type Values } from '../command.ts'
 import { openaiShutdowns } from '../doctor/openai-shutdowns.ts'
 import { pricesInUse } from '../doctor/prices-in-use.ts'
 import { CommandError, installed } from '../errors.ts'
@@ -12,7 +12,7 @@ import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import type { LoadedLimiter } from '../load-limiter.ts'
 import { priceLine, priceOfTexts, priceText } from '../price-text.ts'
 import { changeSeen, VERSION_USAGE } from '../seen-version.ts'
-import { command, noSuch, option } from '../wording.ts'
+import { command, option } from '../wording.ts'
 import { headOf } from './log.ts'
 
 export const prices: Command = {
@@ -39,11 +39,7 @@ ${LIMITER_USAGE}`,
   takesArguments: true,
 
   async run(values, [name = 'list', ...texts], { folder }) {
-    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
-    if (!action) {
-      const names = Object.keys(ACTIONS).join(', ')
-      throw new CommandError(`${noSuch('action', name)} of sluice prices; there are ${names}`)
-    }
+    const action = entryOf(ACTIONS, name, 'action', ' of sluice prices')
     const { takes: [least, most] = [0, 0], says = 'no names' } = action
     if (texts.length < least || texts.length > most) {
       throw new CommandError(`sluice prices ${name} takes ${says}`)

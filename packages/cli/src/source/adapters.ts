@@ -1,5 +1,5 @@
 /* The adapters of Sluice that a project calls, as its source text says. */
-import { compileRoutes, type RouteInput } from '@sluice/core/http'
+import { compileRoutes, type RouteInput, type RouteOptions } from '@sluice/core/http'
 import { calledBy, literal, propertyOf, valueOf } from './literal.ts'
 import { nodes, nodesIn, type Node, type SourceModule } from './module.ts'
 import type { ProjectSource } from './project-source.ts'
@@ -17,11 +17,7 @@ export interface AdapterCall {
 }
 
 /** The part of a route that is data. */
-interface RouteOf {
-  readonly path: string
-  readonly id?: string
-  readonly methods?: readonly string[]
-}
+type RouteOf = Pick<RouteOptions, 'path' | 'id' | 'methods'>
 
 /** Finds the calls of `rateLimit` of all packages of Sluice. */
 export function adapterCalls(source: ProjectSource): AdapterCall[] {

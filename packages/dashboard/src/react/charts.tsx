@@ -5,7 +5,7 @@ import type { Line } from './plot.ts'
 import { movingSum, pointsOf, RANGES } from './series.ts'
 import { axisDollarsOf, countOf, dollarsOf } from './words.ts'
 
-interface ChartsProps {
+export interface ChartsProps {
   readonly view: View | undefined
   readonly tenant: string | undefined
   readonly now: number

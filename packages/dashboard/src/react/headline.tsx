@@ -1,5 +1,5 @@
 import { useMemo, type ReactNode } from 'react'
-import type { View } from '../view.ts'
+import type { ChartsProps } from './charts.tsx'
 import { pointIn, pointsOf, RANGES } from './series.ts'
 import { countOf, dollarsOf, percentOf } from './words.ts'
 
@@ -20,15 +20,8 @@ export interface PeriodSums {
 /** The words for a tenant that was active, and is in no point: a point has those with the most dollars. */
 const NOT_DRAWN = 'Not drawn: the charts have the 50 tenants that have spent most'
 
-interface HeadlineProps {
-  readonly view: View | undefined
-  readonly tenant: string | undefined
-  readonly now: number
-  readonly range: keyof typeof RANGES
-}
-
 /** What happens now, in one sentence. */
-export function Headline({ view, tenant, now, range }: HeadlineProps): ReactNode {
+export function Headline({ view, tenant, now, range }: ChartsProps): ReactNode {
   const second = now - (now % 1_000)
   const text = useMemo(() => {
     const ticks = (range === 'hours' ? view?.minutes : view?.seconds) ?? []

@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react'
 import type { ShadowView, View } from '../view.ts'
+import { ScrollTable } from './scroll-table.tsx'
 import { countOf, dollarsOf, percentOf } from './words.ts'
+
+const HEADS = ['Policy', 'Most denials', 'Requests', 'Would be denied', 'Tokens', 'Dollars']
 
 /** The denials that policies in shadow would have made. Nothing if none is in shadow. */
 export function Shadow({ view }: { readonly view: View | undefined }): ReactNode {
@@ -12,30 +15,11 @@ export function Shadow({ view }: { readonly view: View | undefined }): ReactNode
       <p className="sluice-hint">
         Policies in shadow deny nothing. This is what they would have denied of what was allowed.
       </p>
-      <div
-        className="sluice-scroll"
-        tabIndex={0}
-        role="group"
-        aria-label="Limits on trial, a table to scroll"
-      >
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Policy</th>
-              <th scope="col">Most denials</th>
-              <th scope="col">Requests</th>
-              <th scope="col">Would be denied</th>
-              <th scope="col">Tokens</th>
-              <th scope="col">Dollars</th>
-            </tr>
-          </thead>
-          <tbody>
-            {policies.map((policy) => (
-              <Row key={policy.policy} policy={policy} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable name="Limits on trial" heads={HEADS}>
+        {policies.map((policy) => (
+          <Row key={policy.policy} policy={policy} />
+        ))}
+      </ScrollTable>
     </section>
   )
 }

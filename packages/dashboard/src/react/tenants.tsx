@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { TenantView, View } from '../view.ts'
 import { byWeight } from '../weight.ts'
+import { ScrollTable } from './scroll-table.tsx'
 import { countOf, dollarsOf } from './words.ts'
 
 interface TenantsProps {
@@ -12,6 +13,9 @@ interface TenantsProps {
 
 const SHOWN = 10
 
+const MINOR = ['Plan', 'Tokens today']
+const HEADS = ['Tenant', 'Plan', 'Allowed', 'Denied', 'Tokens today', 'Spent', 'Not spent ≈']
+
 /** The heaviest tenants. Choosing one shows its figures. */
 export function Tenants({ view, tenant: chosen, onTenant, now }: TenantsProps): ReactNode {
   const tenants = heaviest(view?.tenants)
@@ -22,56 +26,30 @@ export function Tenants({ view, tenant: chosen, onTenant, now }: TenantsProps): 
       {tenants.length === 0 ? (
         <p className="sluice-hint">Nobody has sent a request yet.</p>
       ) : (
-        <div
-          className="sluice-scroll"
-          tabIndex={0}
-          role="group"
-          aria-label="Tenants, a table to scroll"
-        >
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Tenant</th>
-                <th scope="col" className="sluice-minor">
-                  Plan
-                </th>
-                <th scope="col">Allowed</th>
-                <th scope="col">Denied</th>
-                <th scope="col" className="sluice-minor">
-                  Tokens today
-                </th>
-                <th scope="col">Spent</th>
-                <th scope="col">Not spent ≈</th>
-              </tr>
-            </thead>
-            <tbody>
-              {tenants.slice(0, SHOWN).map((tenant) => (
-                <tr key={tenant.tenant} className={tenant.tenant === chosen ? 'sluice-chosen' : ''}>
-                  <th scope="row">
-                    <button
-                      type="button"
-                      aria-pressed={tenant.tenant === chosen}
-                      title={tenant.place && `Decided in ${tenant.place}`}
-                      onClick={() => onTenant(tenant.tenant === chosen ? undefined : tenant.tenant)}
-                    >
-                      {tenant.tenant}
-                    </button>
-                  </th>
-                  <td className="sluice-text sluice-minor">{tenant.plan ?? '–'}</td>
-                  <td>{countOf(tenant.allowed)}</td>
-                  <td className={tenant.denied > 0 ? 'sluice-denied' : ''}>
-                    {countOf(tenant.denied)}
-                  </td>
-                  <td className="sluice-minor">
-                    {countOf(tokensToday(tenant.tokens, tenant.lastAt, now))}
-                  </td>
-                  <td>{dollarsOf(tenant.usedUsd - tenant.heldUsd)}</td>
-                  <td>{dollarsOf(tenant.avoidedUsd)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollTable name="Tenants" heads={HEADS} minor={MINOR}>
+          {tenants.slice(0, SHOWN).map((tenant) => (
+            <tr key={tenant.tenant} className={tenant.tenant === chosen ? 'sluice-chosen' : ''}>
+              <th scope="row">
+                <button
+                  type="button"
+                  aria-pressed={tenant.tenant === chosen}
+                  title={tenant.place && `Decided in ${tenant.place}`}
+                  onClick={() => onTenant(tenant.tenant === chosen ? undefined : tenant.tenant)}
+                >
+                  {tenant.tenant}
+                </button>
+              </th>
+              <td className="sluice-text sluice-minor">{tenant.plan ?? '–'}</td>
+              <td>{countOf(tenant.allowed)}</td>
+              <td className={tenant.denied > 0 ? 'sluice-denied' : ''}>{countOf(tenant.denied)}</td>
+              <td className="sluice-minor">
+                {countOf(tokensToday(tenant.tokens, tenant.lastAt, now))}
+              </td>
+              <td>{dollarsOf(tenant.usedUsd - tenant.heldUsd)}</td>
+              <td>{dollarsOf(tenant.avoidedUsd)}</td>
+            </tr>
+          ))}
+        </ScrollTable>
       )}
     </section>
   )

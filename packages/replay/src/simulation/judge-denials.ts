@@ -4,17 +4,10 @@ import type { PolicySet } from './policy-set.ts'
 import { createTwin } from './twin.ts'
 
 /** The state of a policy when a request was denied, without what is not needed here. */
-interface PastState {
-  readonly name: string
-  readonly unit: string
-  readonly limit: number
-  readonly burst: number
-  readonly windowMs: number
-  readonly remaining: number
-  readonly cost: number
-  readonly fits: boolean
-  readonly enforced: boolean
-}
+type PastState = Omit<
+  PolicyState,
+  'scope' | 'resetMs' | 'charged' | 'delayMs' | 'retryAfterMs' | 'reason'
+>
 
 /** A denial as `recordDenials` of `@sluice/usage/denials` keeps it. */
 export interface PastDenial {

@@ -2,16 +2,11 @@ import type { PolicyUsageRow, Usage } from '../../rows.ts'
 import { isOneTenant } from './words.ts'
 import { groupBy } from './series.ts'
 
-/** The use of one budget: a policy with one limit, of one tenant or of all together. */
-export interface Budget {
-  /** `''` for a budget of everyone. */
-  readonly tenant: string
-  /** The route's id, if the budget is of one route. */
-  readonly route: string
-  readonly policy: string
-  readonly unit: string
-  readonly limit: number
-  readonly windowMs: number
+/** The use of one budget: a policy with one limit, of one tenant or, without its name, of all together. */
+export interface Budget extends Pick<
+  PolicyUsageRow,
+  'tenant' | 'route' | 'policy' | 'unit' | 'limit' | 'windowMs'
+> {
   readonly rows: readonly PolicyUsageRow[]
 }
 
