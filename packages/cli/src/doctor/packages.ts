@@ -1,11 +1,12 @@
 /* The packages of a project: their versions, and copies. */
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { findPackage } from '../source/imports.ts'
 import type { Finding } from './finding.ts'
 
 /** Returns what is wrong with the packages that a folder uses. */
 export function judgePackages(folder: string): Finding[] {
-  const home = findScope(folder)
+  const home = findPackage(folder, '@sluice')
   if (home === undefined) return []
   const names = readdirSync(home)
   const versions = names.flatMap((name) => {
@@ -32,14 +33,6 @@ export function judgePackages(folder: string): Finding[] {
     })
   }
   return findings
-}
-
-/** Returns the nearest folder of packages of Sluice. */
-function findScope(folder: string): string | undefined {
-  const scope = join(folder, 'node_modules', '@sluice')
-  if (existsSync(scope)) return scope
-  const parent = dirname(folder)
-  return parent === folder ? undefined : findScope(parent)
 }
 
 function versionOf(path: string): string | undefined {

@@ -23,28 +23,21 @@ export const LOG_USAGE = `  --format NAME         csv, jsonl, json, otlp, access
 
 /** Returns how a command line wants a log to be read. @throws CommandError */
 export function logOptionsOf(values: Values): LogOptions {
-  const [format, columns, delimiter, routes, start, plan, model] = [
-    'format',
-    'columns',
-    'delimiter',
-    'routes',
-    'start',
-    'plan',
-    'model',
-  ].map((name) => textOf(values, name))
+  const text = (name: string): string | undefined => textOf(values, name)
+  const [columns, routes] = [text('columns'), text('routes')]
   return {
-    format: format as LogFormat | undefined,
+    format: text('format') as LogFormat | undefined,
     columns: columns === undefined ? undefined : columnsOf(columns),
-    delimiter,
+    delimiter: text('delimiter'),
     routes: routes === undefined ? undefined : routesOf(routes),
-    start,
+    start: text('start'),
     tenants: numberOf(values, 'tenants'),
     seed: numberOf(values, 'seed'),
-    plan,
-    model,
-    ignoreStatus: statusesOf(textOf(values, 'ignore-status')),
+    plan: text('plan'),
+    model: text('model'),
+    ignoreStatus: statusesOf(text('ignore-status')),
     reorderCalls: numberOf(values, 'reorder-calls'),
-    usagePeriod: textOf(values, 'usage-period') as Duration | undefined,
+    usagePeriod: text('usage-period') as Duration | undefined,
   }
 }
 

@@ -75,8 +75,8 @@ function isOwnPackage(folder: string, from: string): boolean {
   return !realpathSync(installed).split(sep).includes('node_modules')
 }
 
-/** Returns the folder of a package that a project uses. */
-function findPackage(folder: string, name: string): string | undefined {
+/** Returns the folder of a package that a project uses, or, by its scope, of several. */
+export function findPackage(folder: string, name: string): string | undefined {
   const found = join(folder, 'node_modules', name)
   if (existsSync(found)) return found
   const parent = dirname(folder)
