@@ -111,6 +111,21 @@ describe('a feed of prices', () => {
     ['with a price beyond measure', cost('m', { input: 1, output: 1e300 }), 'livePrices.m.output'],
     ['with a price of no model', cost('m', { input: 1, output: 20_000 }), 'must be at most'],
     ['that is hostile', cost('known', { input: 1, output: 101 }), 'more than 10 times'],
+    ['with a hostile input', cost('known', { input: 10.1, output: 10 }), 'more than 10 times'],
+    [
+      'with a hostile cache',
+      cost('known', { input: 1, output: 10, cache_read: 11 }),
+      'more than 10 times',
+    ],
+    [
+      'with a hostile long input',
+      cost('known', {
+        input: 1,
+        output: 10,
+        context_over_200k: { input: 11, output: 10 },
+      }),
+      'more than 10 times',
+    ],
     [
       'of ten thousand models',
       () =>
@@ -175,6 +190,20 @@ describe('a feed of prices', () => {
     const { changes } = await pullPrices(allowed, feed, { preview: true })
     expect(changes.map(({ model }) => model)).toEqual(['known', 'openai/known', 'known-2026-01-01'])
     expect(await readPrices(allowed)).toEqual([])
+  })
+
+  it('makes no model nearly free that costs as unknown ones do, unless that is allowed', async () => {
+    const unknownModel = { input: 30_000_000, output: 180_000_000 }
+    const base = definePrices({}, { base: BASE, unknownModel })
+    const list = { cheap: { input: 0.05, output: 0.4 }, mistaken: { input: 0.002, output: 0.01 } }
+    const feed = { text: modelsDev(list), source: URL_OF_FEED }
+    const { isolate } = app(memory())
+    const pulled = async (options: object) => {
+      const { limiter } = isolate({ base, ...options })
+      return (await pullPrices(limiter, feed, { preview: true })).changes.map(({ model }) => model)
+    }
+    expect(await pulled({})).toEqual(['cheap'])
+    expect(await pulled({ allowLower: true })).toEqual(['cheap', 'mistaken'])
   })
 
   it('leaves alone a price that was set by hand, and drops those that it has no more', async () => {

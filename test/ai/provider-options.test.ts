@@ -196,21 +196,22 @@ it('refuses options that an OpenAI-compatible provider would write into the body
   expect(bodies).toEqual([])
 })
 
+const reasoned = async (name: string, reasoning: string) => {
+  const { bodies, fetch } = recorder()
+  const prices = definePrices({ [name]: { input: 1_000_000, output: 10_000_000 } })
+  const inner = createAnthropic({ apiKey: 'none', fetch })(name)
+  const options = { subject: { tenant: 'acme' }, prices, maxOutput: 2_000 }
+  const model = limitedModel(inner, limiterOf(), options)
+  const call = { model, prompt: 'Why?', reasoning } as never
+  return { bodies, answer: await ai7.generateText(call).catch(String) }
+}
+
 describe('a reasoning of the AI SDK', () => {
-  const ask = async (name: string, reasoning: string) => {
-    const { bodies, fetch } = recorder()
-    const prices = definePrices({ [name]: { input: 1_000_000, output: 10_000_000 } })
-    const inner = createAnthropic({ apiKey: 'none', fetch })(name)
-    const options = { subject: { tenant: 'acme' }, prices, maxOutput: 2_000 }
-    const model = limitedModel(inner, limiterOf(), options)
-    const call = { model, prompt: 'Why?', reasoning } as never
-    return { bodies, answer: await ai7.generateText(call).catch(String) }
-  }
   const LEVELS = ['minimal', 'low', 'medium', 'high', 'xhigh']
 
   it.each(LEVELS)('is refused where it becomes a budget beside the maximum: %s', async (level) => {
     for (const name of ['claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5']) {
-      const { bodies, answer } = await ask(name, level)
+      const { bodies, answer } = await reasoned(name, level)
       expect(answer).toContain('limitedModel.reasoning: ')
       expect(bodies).toEqual([])
     }
@@ -218,7 +219,7 @@ describe('a reasoning of the AI SDK', () => {
 
   it.each(LEVELS)('passes where it becomes an effort within the maximum: %s', async (level) => {
     for (const name of ['opus-5', 'sonnet-5', 'opus-5-5', 'sonnet-5-5', 'haiku-5-5', 'fable-5']) {
-      const { bodies } = await ask(`claude-${name}`, level)
+      const { bodies } = await reasoned(`claude-${name}`, level)
       expect(bodies).toMatchObject([
         { max_tokens: 2_000, thinking: { type: 'adaptive' }, output_config: {} },
       ])

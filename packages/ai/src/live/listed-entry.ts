@@ -72,7 +72,7 @@ const isCheaper = (rates: Rates, before: Rates): boolean => {
 }
 
 /** Returns all rates, also those that follow from others. */
-function fullRates({
+export function fullRates({
   input,
   cachedInput = input,
   cacheWrite = input,
@@ -82,6 +82,5 @@ function fullRates({
   return { input, cachedInput, cacheWrite, longCacheWrite, output }
 }
 
-/** Returns each rate of a price. */
-export const ratesIn = ({ long, ...usual }: ModelPrice): number[] =>
+const ratesIn = ({ long, ...usual }: ModelPrice): number[] =>
   [usual, long ?? usual].flatMap((rates) => Object.values(fullRates(rates)))
