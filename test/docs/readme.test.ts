@@ -5,6 +5,7 @@ import { startLocal, type LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
 import { typeCheck } from '../support/type-check.ts'
+import { isOurs, PUBLIC_PACKAGES } from '../packaging/public-packages.ts'
 import { MODELS } from '../support/models.ts'
 import { patient } from '../support/docs-block.ts'
 
@@ -108,6 +109,22 @@ describe('the features in the index of the docs', () => {
       expect(row['what it does']?.length).toBeLessThan(100)
     }
   })
+})
+
+it('packs with each package all of ours that it cannot do without', () => {
+  const packed = [...readme.matchAll(/^npm pack (.*)$/gm)].map(([, options = '']) =>
+    Array.from(options.matchAll(/-w (@sluice\/\w+)/g), ([, name = '']) => name),
+  )
+  expect(packed.flat()).toContain('@sluice/core')
+  for (const names of packed) {
+    const needed = PUBLIC_PACKAGES.filter(({ manifest }) => names.includes(manifest.name)).flatMap(
+      ({ manifest: { dependencies, peerDependencies, peerDependenciesMeta = {} } }) =>
+        Object.keys({ ...dependencies, ...peerDependencies }).filter(
+          (name) => isOurs(name) && !peerDependenciesMeta[name]?.optional,
+        ),
+    )
+    expect(needed.filter((name) => !names.includes(name))).toEqual([])
+  }
 })
 
 describe("the README's commands", () => {
