@@ -15,7 +15,7 @@ import { filesOf, startPage } from '../../scripts/start-pages.ts'
 import { freePort } from '../e2e/support/ports.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { printedCall, type PrintedCall } from './printed-call.ts'
-import { project, removeProjects, type Project } from './project.ts'
+import { COMMAND, NODES, project, removeProjects, runIn, type Project } from './project.ts'
 
 const redis = sharedRedisOverHttp()
 const servers: ChildProcess[] = []
@@ -136,16 +136,17 @@ describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, 
 })
 
 describe('sluice init', () => {
-  it('leaves a file that was changed, and a secret of your own, when it takes back the rest', async () => {
-    const one = app('hono', { '.env': 'JWT_SECRET=mine\n' })
-    await one.sluice(['init', '--yes'])
-    writeFileSync(join(one.folder, 'limits.ts'), 'mine')
-    const { out } = await one.sluice(['init', '--remove', '--yes'])
-    expect(out).toContain('leave limits.ts, which you have changed')
-    expect(out).toContain('remove its lines from .env\n')
-    expect(read(one, 'limits.ts')).toBe('mine')
-    expect(read(one, '.env')).toBe('JWT_SECRET=mine\n')
-    expect(read(one, '.gitignore')).toContain('.env')
+  it('prints a command that can run with the Node.js that prints it', async () => {
+    const nodes = NODES.map((node) => [node])
+    const withoutTypes = [process.execPath, '--no-experimental-strip-types']
+    for (const [node = '', ...flags] of [...nodes, withoutTypes]) {
+      const one = project({ 'probe.ts': 'const answer: number = 42; console.log(answer)' })
+      const command = ['init', '--framework', 'hono', '--yes']
+      const { out } = await runIn(one.folder, node, [...flags, COMMAND, ...command])
+      const [, program] = /^ {2}(.*) --env-file=\.env server\.ts/m.exec(out) ?? []
+      const probe = await runIn(one.folder, node, [...flags, 'probe.ts'])
+      expect(program).toBe(probe.out === '42' ? 'node' : 'npx tsx')
+    }
   })
 
   it.each(['.env*', '.env.*', '/.env*'])(

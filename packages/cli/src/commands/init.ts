@@ -80,6 +80,7 @@ const REMOVE_VERBS: Readonly<Record<Removal['kind'], (path: string) => string>> 
   delete: (path) => `remove ${path}`,
   cut: (path) => `remove its lines from ${path}`,
   keep: (path) => `leave ${path}, which you have changed`,
+  guard: (path) => `leave ${path}, which keeps your variables out of the repository`,
 }
 
 const DRY_REMOVE = 'Nothing is removed. Add --yes to remove it.'

@@ -108,16 +108,25 @@ function filesOf(
 
 /** Returns the frameworks that a package.json names: the first is the one to take. */
 function detect(manifest: Manifest | undefined): readonly [string, ...string[]] {
-  const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
-  const [found, ...others] = [...FRAMEWORKS].flatMap(([name, dependency]) =>
-    dependency !== undefined && Object.hasOwn(packages, dependency) ? [name] : [],
-  )
+  const [found, ...others] = frameworksIn(manifest)
   if (found !== undefined) return [found, ...others]
   const what = manifest
     ? 'package.json names no framework that is known here'
     : 'there is no package.json'
   throw new CommandError(`${what}. Name one: --framework NAME, of ${NAMES}`)
 }
+
+function frameworksIn(manifest: Manifest | undefined): readonly string[] {
+  const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
+  return [...FRAMEWORKS].flatMap(([name, dependency]) =>
+    dependency !== undefined && Object.hasOwn(packages, dependency) ? [name] : [],
+  )
+}
+
+/** Returns all frameworks, those that the package.json of a folder names before the others. */
+export const frameworksFor = (folder: string): readonly string[] => [
+  ...new Set([...frameworksIn(readManifest(folder)), ...FRAMEWORKS.keys()]),
+]
 
 function known(framework: string): string {
   if (FRAMEWORKS.has(framework)) return framework

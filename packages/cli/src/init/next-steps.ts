@@ -66,8 +66,5 @@ const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Returns the command that starts `server.ts`. Before 22.18, Node.js does not load TypeScript. */
-function serverStart(prefix: string): string {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const isOld = major < 22 || (major === 22 && minor < 18)
-  return `${isOld ? 'npx tsx' : 'node'} --env-file=.env ${prefix}server.ts`
-}
+const serverStart = (prefix: string): string =>
+  `${process.features.typescript ? 'node' : 'npx tsx'} --env-file=.env ${prefix}server.ts`

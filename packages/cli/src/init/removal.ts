@@ -1,7 +1,15 @@
 /* The files that `sluice init --remove` takes back. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { exampleText, LOCAL_STORE, madeOf, manifestText, read } from './made.ts'
+import {
+  exampleText,
+  frameworksFor,
+  LOCAL_STORE,
+  madeOf,
+  manifestText,
+  read,
+  type Made,
+} from './made.ts'
 
 /** A file that goes, that loses lines, or that stays as it is. */
 export interface Removal {
@@ -12,6 +20,8 @@ export interface Removal {
     | 'cut'
     /** It has another text than it was made with. */
     | 'keep'
+    /** Secrets are still there that it keeps out of the repository. */
+    | 'guard'
   readonly text: string
 }
 
@@ -31,32 +41,53 @@ const MADE_LINES = [
 /**
  * Plans what is taken back: files whose text is the one that was made, and the lines that were added to others.
  *
+ * @param framework The name of its page. @default the one whose files are there, or that the package.json names
  * @throws CommandError When the framework is not known, or a file cannot be read.
  */
 export function removalOf(folder: string, framework: string | undefined): RemovalPlan {
-  const { template, files, secrets, needsStore } = madeOf(folder, framework)
+  const made = madeOf(folder, framework ?? frameworkThere(folder))
+  const { template, secrets, needsStore } = made
   const removals = [
-    // The app may have got its `src` only afterwards.
-    ...files.flatMap(([path, text]) =>
-      [...new Set([path, path.replace(/^src\//, '')])].map((each) => [each, text] as const),
-    ),
-    ['.env.example', exampleText(needsStore)] as const,
-    ...(template.isModule ? [['package.json', manifestText(folder)] as const] : []),
-  ].flatMap(([path, text]) => wholeFile(folder, path, text))
-  const variables = cut(folder, secrets, (line) => MADE_LINES.some((made) => made.test(line)))
+    ...filesThere(folder, made),
+    ...wholeFile(folder, '.env.example', exampleText(needsStore)),
+    ...(template.isModule ? wholeFile(folder, 'package.json', manifestText(folder)) : []),
+  ]
+  const variables = cut(folder, secrets, (line) => MADE_LINES.some((pattern) => pattern.test(line)))
   // As long as there are secrets, they are ignored.
   const isGone = !existsSync(join(folder, secrets)) || variables[0]?.kind === 'delete'
   const ignored = new Set([secrets, '!.env.example'])
+  const ignores = cut(folder, '.gitignore', (line) => ignored.has(line))
   return {
     framework: template.name,
     removals: [
       ...removals.filter(({ path, kind }) => path !== 'package.json' || kind === 'delete'),
       ...variables,
-      ...(isGone ? cut(folder, '.gitignore', (line) => ignored.has(line)) : []),
+      ...ignores.map((removal) => (isGone ? removal : { ...removal, kind: 'guard' as const })),
     ],
     next: [`npm uninstall ${ownPackages(template)}`],
   }
 }
+
+/** Returns the framework with the most files in a folder, where one at least is as it was made. */
+function frameworkThere(folder: string): string | undefined {
+  const [first] = frameworksFor(folder)
+    .map((name) => {
+      const kinds = filesThere(folder, madeOf(folder, name)).map(({ kind }) => kind)
+      const unchanged = kinds.filter((kind) => kind === 'delete').length
+      return { name, unchanged, there: kinds.length }
+    })
+    .filter(({ unchanged }) => unchanged > 0)
+    .toSorted((a, b) => b.unchanged - a.unchanged || b.there - a.there)
+  return first?.name
+}
+
+/** Returns the files of a framework that are there. The app may have got its `src` only after they were made. */
+const filesThere = (folder: string, { files }: Made): Removal[] =>
+  files.flatMap(([path, text]) =>
+    [...new Set([path, path.replace(/^src\//, '')])].flatMap((each) =>
+      wholeFile(folder, each, text),
+    ),
+  )
 
 const ownPackages = (template: {
   readonly packages: readonly string[]
