@@ -62,7 +62,7 @@ export function removalOf(folder: string, framework: string | undefined): Remova
     removals: [
       ...removals.filter(({ path, kind }) => path !== 'package.json' || kind === 'delete'),
       ...variables,
-      ...ignores.map((removal) => (isGone ? removal : { ...removal, kind: 'guard' as const })),
+      ...ignores.map(({ path, kind, text }) => ({ path, kind: isGone ? kind : 'guard', text })),
     ],
     next: [`npm uninstall ${ownPackages(template)}`],
   }
