@@ -1,4 +1,5 @@
 import { calcPrice, findProvider } from '@pydantic/genai-prices'
+import { ConfigError } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { definePrices, priceOf, type ModelPrice } from '@sluice/ai'
 import { pullPrices, readPriceHistory, readPrices, setPrices } from '@sluice/ai/live-prices'
@@ -169,6 +170,23 @@ describe('a feed of prices', () => {
       expect(await one.charged('other')).toBe(costAt(20))
     },
   )
+
+  it.each<[given: unknown, says: string]>([
+    ['http://prices.example/', 'pullPrices.feed: must be { url }, or { text, source }'],
+    [null, 'pullPrices.feed: must be { url }, or { text, source }'],
+    [undefined, 'must be { url }, or { text, source }, because livePrices has no url'],
+    [{}, 'pullPrices.feed.url: must be an address that begins with https:'],
+    [{ url: undefined }, 'pullPrices.feed.url: must be an address that begins with https:'],
+    [{ url: 'http://prices.example/' }, 'feed.url: must be an address that begins with https:'],
+    [{ text: NEW }, 'pullPrices.feed.source: must be a text'],
+    [{ source: 'a file' }, 'pullPrices.feed.text: must be a text'],
+    [{ path: 'a file' }, 'pullPrices.feed.path: unknown option'],
+  ])('is refused unless it is an address or a text with its source: %j', async (given, says) => {
+    const { limiter } = app(memory()).isolate()
+    const pulled = pullPrices(limiter, given as { url: string }).catch((error: unknown) => error)
+    expect(await pulled).toBeInstanceOf(ConfigError)
+    expect(String(await pulled)).toContain(says)
+  })
 
   it('lowers no price, frees no model, and renames none, unless that is allowed', async () => {
     const rates = { input: 0.5, output: 5 }

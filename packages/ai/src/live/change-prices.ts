@@ -11,12 +11,19 @@ import {
   settingsAt,
   takeLastBack,
 } from '@sluice/core/internal/configuration'
+import {
+  assertOptionRules,
+  assertText,
+  invalidOption,
+  type OptionRules,
+} from '@sluice/core/internal'
+import { isObject } from '../json.ts'
 import type { ModelPrice } from '../prices/prices.ts'
 import { acceptedIn } from './accept-feed.ts'
 import { pricesInFeed } from './feeds.ts'
 import { priceIn } from './listed-entry.ts'
 import { PRICES, type PriceCopy } from './price-copy.ts'
-import { assertFeedUrl, readFeed, type Feed } from './read-feed.ts'
+import { assertFeedUrl, readFeed } from './read-feed.ts'
 
 /** Options of a change of prices. */
 export interface PriceChangeOptions {
@@ -98,7 +105,8 @@ export async function setPrices(
  * there; lower ones with `allowLower` of `livePrices`. Prices that were set by hand stay.
  *
  * @param feed The text of genai-prices', LiteLLM's or models.dev's JSON, or its address. @default `url` of `livePrices`
- * @throws ConfigError When the limiter has no `livePrices`, or the list is malformed or out of bounds. Nothing changes then.
+ * @throws ConfigError When the limiter has no `livePrices`, or no list is given and `livePrices` has no `url`.
+ * @throws Error When the list cannot be read, or is malformed or out of bounds. Nothing changes then.
  * @throws StoreError As `setPrices` does.
  * @example
  * const { changes } = await pullPrices(limiter, undefined, { preview: true })
@@ -109,14 +117,10 @@ export async function pullPrices(
   options: PriceChangeOptions = {},
 ): Promise<PriceChanges> {
   const copy = copyOf(limiter)
-  const from: Feed =
-    feed && 'url' in feed
-      ? { ...copy.feed, url: assertFeedUrl('pullPrices.url', feed.url) }
-      : copy.feed
+  const { url, text, source = url } = listOf(copy, feed)
   const now = copy.document.clock()
-  const [text, source] =
-    feed && 'text' in feed ? [feed.text, feed.source] : [await readFeed(from), from.url]
-  const accepted = acceptedIn(pricesInFeed(text, from.vendors, source, now), copy.terms)
+  const list = text ?? (await readFeed({ ...copy.feed, url }))
+  const accepted = acceptedIn(pricesInFeed(list, copy.feed.vendors, source, now), copy.terms)
   const edit = (entries: readonly unknown[]): unknown[] => {
     let edited = [...entries]
     const listed = new Map(accepted)
@@ -135,6 +139,33 @@ export async function pullPrices(
     return edited
   }
   return change(copy, { edit, options })
+}
+
+const MUST_BE_LIST = 'must be { url }, or { text, source }'
+const LIST_RULES: OptionRules<{ url: string; text: string; source: string }> = {
+  url: assertFeedUrl,
+  text: assertText,
+  source: assertText,
+}
+
+/** Returns a list that is given, or the address of that of `livePrices`. @throws ConfigError When there is none. */
+function listOf(
+  { feed: { url } }: PriceCopy,
+  given: unknown,
+): { readonly url: string; readonly text?: string; readonly source?: string } {
+  if (given === undefined) {
+    if (url !== '') return { url }
+    throw invalidOption('pullPrices.feed', `${MUST_BE_LIST}, because livePrices has no url`)
+  }
+  if (!isObject(given)) throw invalidOption('pullPrices.feed', MUST_BE_LIST, given)
+  const isText = 'text' in given || 'source' in given
+  assertOptionRules(
+    'pullPrices.feed',
+    given,
+    LIST_RULES,
+    ...(isText ? ['text', 'source'] : ['url']),
+  )
+  return { url, ...given }
 }
 
 /**
