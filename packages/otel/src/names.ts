@@ -117,7 +117,7 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     name: 'rate_limiter.thresholds',
     kind: 'counter',
     unit: '{crossing}',
-    description: 'Charges that brought a policy past a share of its limit',
+    description: 'Charges that passed a share of a limit',
     labels: ['policy', 'tenant', 'threshold'],
   },
   answersCut: {
