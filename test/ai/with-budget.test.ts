@@ -1,8 +1,8 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
-import { budget, ModelCallDenied, usd } from '@sluice/ai'
+import { budget, ModelCallDenied, usd, type Usage } from '@sluice/ai'
 import { withBudget } from '@sluice/ai/with-budget'
-import { createLimiter, type Store } from '@sluice/core'
+import { createLimiter, type Store, type Subject } from '@sluice/core'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
 import { generateText } from 'ai'
@@ -38,6 +38,7 @@ interface Options {
   readonly tenant: number
   readonly total?: number
   readonly waitUntil?: (promise: Promise<unknown>) => void
+  readonly onUsage?: (usage: Usage, subject: Subject) => unknown
 }
 
 /** The clients, as programs hold them to a budget: each retries twice by itself. */
@@ -245,6 +246,17 @@ describe('the options of every door', () => {
       prediction: { type: 'content', content: 'Because' },
     })
     expect(bodies).toMatchObject([{ model: 'gpt-none', max_completion_tokens: 3_000 }])
+  })
+
+  it.each(Object.entries(CLIENTS))('tell of a cut answer of %s', async (_, ask) => {
+    // The provider writes to the maximum.
+    const provider = createProvider()
+    const told: unknown[] = []
+    const onUsage = ({ output, isCut }: Usage, { tenant }: Subject) =>
+      told.push({ tenant, output, isCut })
+    await ask(provider, { store: memory(), tenant: usd(1), onUsage })('acme')
+    const cut = { tenant: 'acme', output: provider.bills[0]?.output, isCut: true }
+    await vi.waitFor(() => expect(told).toEqual([cut]), PATIENTLY)
   })
 
   it('a tenant has left what it has not spent, and no more than all have', async () => {

@@ -21,7 +21,7 @@ import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
 import type { Json } from '../json.ts'
 import { definePrices, type ModelPrice, type Prices } from '../prices/prices.ts'
-import type { CallTerms } from '../call/prepare.ts'
+import type { CallOptions } from '../call/engine.ts'
 import { CALL_RULES } from '../call/rules.ts'
 import { explainedModel, REFUSALS } from './budget-errors.ts'
 import { hideCredentials } from './hidden-credentials.ts'
@@ -33,11 +33,12 @@ export interface ModelClient {
   withOptions(options: { readonly fetch: FetchLike }): unknown
 }
 
+/** The options of every door that `withBudget` takes, too. */
+type DoorOption =
+  'maxOutput' | 'usualOutput' | 'minOutput' | 'unseenTokens' | 'allowFields' | 'onUsage'
+
 /** Options of `withBudget`. */
-export interface WithBudgetOptions extends Pick<
-  CallTerms,
-  'maxOutput' | 'usualOutput' | 'minOutput' | 'unseenTokens' | 'allowFields'
-> {
+export interface WithBudgetOptions extends Pick<CallOptions, DoorOption> {
   /** The place of the counts: `file('.sluice')`, `upstash()`, `durableObjects(env.LIMITS)`. */
   readonly store: Store
   /** The most that each tenant may spend in a window, in micro-dollars: `usd(5)`. */
@@ -61,8 +62,8 @@ export interface WithBudgetOptions extends Pick<
 const isAmount = (value: unknown): boolean => isUnits(value) && (value === 0 || value >= 1_000)
 const assertAmount = /* @__PURE__ */ optionRule(isAmount, 'in micro-dollars, such as usd(5)')
 
-const { maxOutput, usualOutput, minOutput, unseenTokens, allowFields } = CALL_RULES
-const TERMS = { maxOutput, usualOutput, minOutput, unseenTokens, allowFields }
+const { maxOutput, usualOutput, minOutput, unseenTokens, allowFields, onUsage } = CALL_RULES
+const TERMS = { maxOutput, usualOutput, minOutput, unseenTokens, allowFields, onUsage }
 
 const RULES: OptionRules<WithBudgetOptions> = {
   ...TERMS,
@@ -135,10 +136,7 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
   )
 }
 
-interface Terms extends Pick<
-  WithBudgetOptions,
-  'maxOutput' | 'usualOutput' | 'minOutput' | 'unseenTokens' | 'allowFields' | 'waitUntil'
-> {
+interface Terms extends Pick<WithBudgetOptions, DoorOption | 'waitUntil'> {
   readonly subject: Subject
   readonly prices: Prices
 }
