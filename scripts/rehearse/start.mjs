@@ -5,7 +5,9 @@ import { answering, freePort, run, start, stop } from './processes.mjs'
 
 /** The frameworks that `sluice init` knows: each has a page to start with, and what the page takes for granted. */
 export const FRAMEWORKS = {
-  nextjs: 'npm install next react react-dom && npm pkg set scripts.dev="next dev"',
+  // With types, as create-next-app makes it: in a CI, Next.js does not install them by itself.
+  nextjs:
+    'npm install next react react-dom typescript @types/node @types/react && npm pkg set scripts.dev="next dev"',
   sveltekit: 'npx --yes sv@0.17.1 create . --template minimal --types ts --no-add-ons --no-install',
   astro: '',
   cloudflare: '',
