@@ -20,6 +20,12 @@ const APPS: readonly (readonly [framework: string, secrets: string, port: string
   ['durable-objects', '.dev.vars', '--port PORT'],
 ]
 
+it('installs for a new app of Next.js the types that its TypeScript needs', async () => {
+  const { out } = await project({}).terminal(['init', '--framework', 'nextjs', '--yes'])
+  expect(out).toMatch(/npm install next react react-dom @sluice\/core/)
+  expect(out).toMatch(/npm install --save-dev typescript @types\/node @types\/react @sluice\/cli/)
+})
+
 it.each(APPS)(
   'sluice init leads from an empty folder to a 429: %s',
   async (framework, secrets, option) => {

@@ -21,12 +21,15 @@ interface Project {
 export function nextSteps(template: Template, project: Project): string[] {
   const { name, packages, devPackages } = template
   const { isNew, isModule, ownServer, prefix, needsStore, store } = project
-  const missing = isNew ? (FRAMEWORK_PACKAGES[name] ?? []) : []
+  const missing = (isNew ? FRAMEWORK_PACKAGES[name] : undefined) ?? {
+    packages: [],
+    devPackages: [],
+  }
   const url = `http://localhost:${PORTS[name] ?? 3000}/api/ai/chat`
   const start = ownServer === undefined ? (STARTS[name] ?? serverStart(prefix)) : undefined
   return [
-    `npm install ${[...missing, ...packages].join(' ')}`,
-    `npm install --save-dev ${devPackages.join(' ')}`,
+    `npm install ${[...missing.packages, ...packages].join(' ')}`,
+    `npm install --save-dev ${[...missing.devPackages, ...devPackages].join(' ')}`,
     ...(template.isModule && !isModule ? [moduleStep(ownServer)] : []),
     ...(needsStore ? [storeStep(store)] : []),
     start === undefined ? `# start ${ownServer} as you do` : `${start}   # in another terminal`,
@@ -61,8 +64,12 @@ const PORTS: Readonly<Record<string, number>> = {
 }
 
 /** Packages of the framework itself. Its page expects them to be installed. */
-const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  nextjs: ['next', 'react', 'react-dom'],
+const FRAMEWORK_PACKAGES: Readonly<Record<string, Pick<Template, 'packages' | 'devPackages'>>> = {
+  // In a CI, Next.js does not install what its TypeScript needs.
+  nextjs: {
+    packages: ['next', 'react', 'react-dom'],
+    devPackages: ['typescript', '@types/node', '@types/react'],
+  },
 }
 
 /** Returns the command that starts `server.ts`. Before 22.18, Node.js does not load TypeScript. */
