@@ -13,6 +13,7 @@ import { waiting, waitingLine } from '@sluice/core/waiting'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUpAtMidnight, perMinute, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
+import { PATIENTLY } from '../support/patience.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { denialIdCases } from './denial-ids.ts'
 import { hangUpCases } from './hang-ups.ts'
@@ -208,6 +209,28 @@ export function adapterCases(
       await expect.poll(() => left(limiter, { call: 0 })).toEqual([2, 1])
       expect(chat).toHaveBeenCalledTimes(1)
     })
+  })
+
+  it('runs no handler for a client that is gone when its request is decided, and frees its slot', async () => {
+    const chat = vi.fn<() => string>(() => 'chat')
+    const rpm = fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })
+    const { limiter } = setUpAtMidnight(rpm, inFlight)
+    const client = new AbortController()
+    const leaving = async (request: Request) => {
+      if (request.headers.has('x-leaving')) {
+        client.abort()
+        await vi.waitUntil(() => request.signal.aborted, PATIENTLY)
+      }
+      return subject(request)
+    }
+    const send = await start(limiter, { chat, options: { subject: leaving, cost: reserving(1) } })
+    const headers = { 'x-tenant': 'acme', 'x-leaving': 'yes' }
+    const gone = send('/api/ai/chat', { signal: client.signal, headers })
+    await expect(gone).rejects.toThrow(/abort/)
+    await expect.poll(() => left(limiter, { call: 0 }), PATIENTLY).toEqual([8, 1])
+    // It takes longer than what may be left of the other.
+    await (await send()).text()
+    expect(chat).toHaveBeenCalledOnce()
   })
 
   describe('a line', () => {

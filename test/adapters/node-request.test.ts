@@ -1,13 +1,14 @@
 import { once } from 'node:events'
-import { createServer, request as send, type IncomingMessage } from 'node:http'
+import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
-import { rateLimit, reservationOf } from '@sluice/adapters/express'
-import { concurrency, type Limiter } from '@sluice/core'
+import { rateLimit } from '@sluice/adapters/express'
+import { concurrency, fixedWindow, type Limiter } from '@sluice/core'
 import { reserving } from '@sluice/core/http'
 import express from 'express'
 import { afterEach, expect, it, vi } from 'vitest'
 import { perMinute, setUpAtMidnight, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
+import { PATIENTLY } from '../support/patience.ts'
 import { listen, type Served } from './support.ts'
 
 const running: Served[] = []
@@ -84,30 +85,38 @@ it('limits HTTP/2 requests, too', async () => {
   }
 })
 
-it('holds no slot for a client that was gone before', async () => {
+it('holds no slot for a client that was gone before, and runs no handler', async () => {
+  const rpm = fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })
   const inFlight = concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] })
-  const { limiter } = setUpAtMidnight(inFlight)
-  const handled = vi.fn<() => void>()
+  const { limiter } = setUpAtMidnight(rpm, inFlight)
+  const handled = vi.fn<(req: IncomingMessage, res: ServerResponse) => void>((_, res) => {
+    res.end()
+  })
   const app = express()
   const arrived = new Promise<void>((resolve) => {
-    app.use((_, res, next) => {
-      res.once('close', () => next())
-      resolve()
+    app.use((req, res, next) => {
+      if (!req.headers['x-leaving']) next()
+      else {
+        res.once('close', () => next())
+        resolve()
+      }
     })
   })
-  app.use(rateLimit(limiter, { subject, cost: reserving(1) }), (req) => {
-    handled()
-    reservationOf(req)
-  })
+  app.use(rateLimit(limiter, { subject, cost: reserving(1) }), handled)
   const served = await listen(createServer(app))
   running.push(served)
   const client = new AbortController()
-  const headers = { 'x-tenant': 'acme' }
+  const headers = { 'x-tenant': 'acme', 'x-leaving': 'yes' }
   const answer = fetch(served.url, { headers, signal: client.signal }).catch(() => undefined)
   await arrived
   client.abort()
   await answer
-  await expect.poll(() => handled.mock.calls.length).toBe(1)
-  const left = async () => (await limiter.peek(ACME, { cost: { call: 0 } })).policies[0]?.remaining
-  await expect.poll(left).toBe(1)
+  const left = async () =>
+    (await limiter.peek(ACME, { cost: { request: 0, call: 0 } })).policies.map(
+      ({ remaining }) => remaining,
+    )
+  await expect.poll(left, PATIENTLY).toEqual([8, 1])
+  // It takes longer than what may be left of the other.
+  await (await fetch(served.url, { headers: { 'x-tenant': 'acme' } })).text()
+  expect(handled).toHaveBeenCalledOnce()
 })

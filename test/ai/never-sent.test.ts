@@ -1,7 +1,7 @@
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import { limitedFetch, modelHandler, usd } from '@sluice/ai'
+import { limitedFetch, limitedModel, modelHandler, usd } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { limiterWith, post, PRICES, QUESTION, subject, used } from './doors.ts'
@@ -108,6 +108,22 @@ describe('a call whose client is gone before it is sent', () => {
     })
     const init = { method: 'POST', body: JSON.stringify(QUESTION), signal: gone }
     await expect(limited(`https://provider.test${PATH}`, init)).rejects.toThrow('gone')
+    await expect.poll(() => used(limiter, 'rpm')).toBe(0)
+    expect(await used(limiter, 'budget.daily')).toBe(0)
+  })
+  it('is not sent by limitedModel and costs nothing', async () => {
+    const limiter = limiterWith(usd(1))
+    const model = {
+      specificationVersion: 'v3',
+      provider: 'p',
+      modelId: 'gpt-4o',
+      doGenerate: async (_call: object) => expect.unreachable(),
+      doStream: async (_call: object) => expect.unreachable(),
+    }
+    const limited = limitedModel(model, limiter, { ...options, subject: subject() })
+    const call = { prompt: [{ role: 'user', content: [] }], abortSignal: gone }
+    await expect(limited.doGenerate(call)).rejects.toThrow('gone')
+    await expect(limited.doStream(call)).rejects.toThrow('gone')
     await expect.poll(() => used(limiter, 'rpm')).toBe(0)
     expect(await used(limiter, 'budget.daily')).toBe(0)
   })

@@ -35,7 +35,7 @@ export const isCallersTool = (tool: unknown): boolean => {
 }
 
 /** OpenAI's own models; others with its format accept `max_tokens` only. */
-const OPENAI_MODEL = /^(openai\/)?(ft:|chat)?(gpt-|o\d)/i
+const OPENAI_MODEL = /^(openai\/)?(ft:)?(gpt-|chatgpt-|o\d)/i
 
 /** The endpoints of OpenAI and Anthropic. The first whose path fits is asked. */
 export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {

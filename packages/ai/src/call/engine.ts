@@ -68,6 +68,7 @@ export interface CallTenant {
 
 /** A call that a limiter has let in, charged at its estimate. */
 export interface AdmittedCall<Call extends PreparedCall = PreparedCall> {
+  readonly allowed: true
   readonly call: Call
   readonly tenant: CallTenant
   readonly decision: AllowedDecision
@@ -152,6 +153,7 @@ export async function admit<Call extends PreparedCall>(
   }
 
   return {
+    allowed: true,
     call,
     tenant,
     decision,

@@ -1,5 +1,6 @@
 import { InputError } from '@sluice/core'
-import { refuse, type Refusal } from '@sluice/core/http'
+import type { Refusal } from '@sluice/core/http'
+import { inputRefusal } from '@sluice/core/internal/http'
 
 /** Throws any other error than that of a body: a mistake of the options or of the resolver. */
 export function assertOfBody(error: unknown): asserts error is InputError {
@@ -9,10 +10,5 @@ export function assertOfBody(error: unknown): asserts error is InputError {
 /** Returns the refusal for the error of a body. Throws any other error. */
 export function refusalOf(error: unknown): Refusal {
   assertOfBody(error)
-  const { code, input, reason } = error
-  return refuse({
-    status: code === 'body_too_large' ? 413 : 400,
-    code,
-    message: `${input}: ${reason}`,
-  })
+  return inputRefusal(error, error.code === 'body_too_large' ? 413 : 400)
 }

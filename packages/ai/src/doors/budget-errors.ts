@@ -1,23 +1,10 @@
 /* The errors of a client with a budget. They name `withBudget` and its options. */
 import { ConfigError } from '@sluice/core'
-import { refuse } from '@sluice/core/http'
-import { assertOfBody, refusalOf } from '../call/refused-body.ts'
-import type { Refusals } from './limited-fetch.ts'
 import type { AiSdkModel } from './limited-model.ts'
 
-/** The refusals of a client of OpenAI's or Anthropic's SDK. */
-export const REFUSALS: Refusals = {
-  refusalOf(error) {
-    assertOfBody(error)
-    const { options } = refusalOf(error)
-    return refuse({
-      ...options,
-      message: `${error.input}: ${error.reason}`,
-    })
-  },
-  unpriced: (method) =>
-    `withBudget refuses this ${method}: it is no model call that has a price, and may cost something. To send it without a charge, use the client that withBudget was given.`,
-}
+/** Returns the text for a request without a price, to a client of OpenAI's or Anthropic's SDK. */
+export const unpricedByClient = (method: string): string =>
+  `withBudget refuses this ${method}: it is no model call that has a price, and may cost something. To send it without a charge, use the client that withBudget was given.`
 
 /** Returns a limited model whose errors are explained. */
 export function explainedModel(limited: AiSdkModel): AiSdkModel {

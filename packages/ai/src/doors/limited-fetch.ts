@@ -50,14 +50,6 @@ export interface LimitedFetchOptions extends CallOptions {
   readonly waitUntil?: WaitUntil
 }
 
-/** The answers of a limited `fetch` to calls that it does not send. */
-export interface Refusals {
-  /** Returns the refusal for the error of a body. Throws any other error. */
-  readonly refusalOf: (error: unknown) => Refusal
-  /** Returns the text for a request without a price, by its method. */
-  readonly unpriced: (method: string) => string
-}
-
 /**
  * A `fetch` for model clients, held to a limiter's policies: each call reserves the most that it may use,
  * and settles what it used. A denial is a 429 in the provider's shape, on which the official clients wait
@@ -69,14 +61,14 @@ export interface Refusals {
  * const openai = new OpenAI({ fetch: limitedFetch(limiter, { subject: { tenant }, prices: LIST_PRICES }) })
  */
 export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): FetchLike {
-  return refusingFetch(limiter, options, { refusalOf, unpriced })
+  return refusingFetch(limiter, options, unpriced)
 }
 
-/** Returns what `limitedFetch` does, with refusals of the caller's. */
+/** Returns what `limitedFetch` does, with the caller's text for requests without a price. */
 export function refusingFetch(
   limiter: Limiter,
   options: LimitedFetchOptions,
-  refusals: Refusals,
+  unpricedText: (method: string) => string,
 ): FetchLike {
   const rules: OptionRules<LimitedFetchOptions> = {
     ...CALL_RULES,
@@ -103,7 +95,7 @@ export function refusingFetch(
     const api = method === 'POST' ? apiOfPath(url.pathname) : undefined
     if (api === undefined) {
       if (await mayPass({ method, url }, headers)) return send(input, init)
-      return refuse(403, 'unpriced_request', refusals.unpriced(method), headers)
+      return refuse(403, 'unpriced_request', unpricedText(method), headers)
     }
     const signal = init?.signal ?? (request && signalOf(request)) ?? undefined
     if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
@@ -117,9 +109,9 @@ export function refusingFetch(
         return prepareCall(body, options, api, url.hostname)
       },
       { limiter, subject: caller, options, waitUntil },
-    ).catch(refusals.refusalOf)
+    ).catch(refusalOf)
     if (admitted instanceof Refusal) return errorResponse(admitted.options, api)
-    if ('allowed' in admitted) {
+    if (!admitted.allowed) {
       const answer = await options.onDenied?.(admitted, caller)
       const denial = answer ?? denialResponse(admitted, api, options.spentStatus)
       return withDecision(denial, admitted, { headers })

@@ -146,7 +146,7 @@ export function limitedModel<Model extends AiSdkModel>(
       options,
       waitUntil,
     })
-    if ('allowed' in admitted) {
+    if (!admitted.allowed) {
       const error = await options.onDenied?.(admitted, caller)
       throw error ?? new ModelCallDenied(admitted, options.spentStatus)
     }

@@ -1,35 +1,27 @@
-import type { Decision, DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
+import type { DeniedDecision, Subject, WaitUntil } from '@sluice/core'
 import {
   Refusal,
+  respond,
   type GuessLimit,
   type HeaderStyle,
   type LimiterSource,
   type SubjectResolver,
 } from '@sluice/core/http'
 import {
-  assertHeaderStyles,
-  assertMaxDelay,
-  createIdentify,
-  delay,
+  createStages,
   limiterFrom,
   orRefusal,
   signalOf,
+  STAGE_RULES,
   unread,
-  withDecision,
 } from '@sluice/core/internal/http'
-import {
-  assertFunction,
-  assertText,
-  hasMethod,
-  oneOf,
-  type OptionRules,
-} from '@sluice/core/internal'
+import { assertText, type OptionRules } from '@sluice/core/internal'
 import type { ModelApi } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
 import { chargedSignal } from '../call/charged-signal.ts'
 import { denialResponse, errorResponse } from '../call/denial.ts'
 import { admitCall } from '../call/admission.ts'
-import type { CallOptions } from '../call/engine.ts'
+import type { AdmittedCall, CallOptions } from '../call/engine.ts'
 import { hideOperator } from '../call/redaction.ts'
 import { prepareCall } from '../call/prepare.ts'
 import { readBody } from '../call/read-body.ts'
@@ -133,89 +125,68 @@ export function modelHandler<Context extends unknown[]>(
   const rules: OptionRules<ModelHandlerOptions> = {
     ...CALL_RULES,
     ...BODY_RULES,
-    subject: assertFunction,
-    unauthenticated: hasMethod('around', 'created by limitGuesses'),
-    preflight: oneOf('limit', 'pass'),
-    onDenied: assertFunction,
+    ...STAGE_RULES,
     api: assertText,
     route: assertText,
-    headers: assertHeaderStyles,
-    maxDelayMs: assertMaxDelay,
-    waitUntil: assertFunction,
   }
   assertCallOptions('modelHandler', options, rules)
-  const { route = 'model', headers, maxDelayMs = 30_000, onError = logError } = options
-  const address = typeof send === 'function' ? undefined : addressOf(send)
-  const upstream = address && (send as Upstream)
+  const { route = 'model', spentStatus, onError = logError } = options
+  const [upstream, address] = typeof send === 'function' ? [] : [send, addressOf(send)]
   const api = apiOfHandler(options.api, address)
-  const sendCall = upstream
-    ? (call: CallToSend) => callUpstream(upstream, call)
-    : (send as SendCall<Context>)
+  const sendCall =
+    typeof send === 'function' ? send : (call: CallToSend) => callUpstream(send, call)
   const limiterFor = limiterFrom('modelHandler.limiter', limiter)
-  const checked = (one: Limiter): Limiter => assertPriced('modelHandler', one, options)
   // A function may need what there is only at a request.
-  if (typeof limiter !== 'function') checked(limiter)
-
-  const identify = createIdentify(options)
-
-  return async (request, ...context) => {
-    const reply = (decision: Decision, response: Response): Response =>
-      withDecision(response, decision, request, headers)
-    const refuse = (reason: Refusal | DeniedDecision): Response =>
+  if (typeof limiter !== 'function') assertPriced('modelHandler', limiter, options)
+  const stages = createStages<Context, Request, AdmittedCall>(
+    options,
+    limiterFor,
+    (reason, _, isCharge) =>
       reason instanceof Refusal
         ? errorResponse(reason.options, api)
-        : reply(reason, denialResponse(reason, api))
+        : // Nobody pays for guesses.
+          denialResponse(reason, api, isCharge ? spentStatus : undefined),
+  )
 
+  return async (request, ...context) => {
     if (upstream) assertKey(upstream)
-    const caller = await identify(route, request, ...context)
-    if (!caller) return new Response(null, { status: 204 })
-    if (!('subject' in caller)) return refuse(caller)
-    const { subject, waitUntil, refund } = caller
-    const chosen = checked(limiterFor(...context))
     const signal = signalOf(request)
-
     let body: unknown
     const read = async () => {
       body ??= await readBody(request, options.maxBodyBytes)
       return prepareCall(body, options, api, address?.hostname)
     }
-    const admitting = admitCall(read, { limiter: chosen, subject, options, waitUntil })
-    const admitted = await orRefusal(route, admitting).catch(refusalOf)
-    await refund
-    if (!('call' in admitted)) {
-      if (admitted instanceof Refusal) return refuse(admitted)
-      const answer = await options.onDenied?.(
-        admitted,
-        unread(request, JSON.stringify(body)),
-        ...context,
-      )
-      return reply(admitted, answer ?? denialResponse(admitted, api, options.spentStatus))
-    }
-    const { call, decision } = admitted
-    await delay(Math.min(maxDelayMs, decision.delayMs), signal)
-    // The client is gone, and nothing was sent.
-    if (signal.aborted) {
-      admitted.cancel()
-      return new Response(null, { status: 499 })
-    }
+    const outcome = await stages(
+      route,
+      request,
+      context,
+      async (terms) => {
+        assertPriced('modelHandler', terms.limiter, options)
+        return orRefusal(route, admitCall(read, { ...terms, options })).catch(refusalOf)
+      },
+      () => unread(request, JSON.stringify(body)),
+    )
+    if (outcome.kind === 'pass') return new Response(null, { status: 204 })
+    if (outcome.kind === 'refuse') return outcome.response
+    const { call, tenant, subject, headers } = outcome
     const toSend = {
-      body: call.bodyFor(admitted.output),
-      signal: chargedSignal(chosen, signal),
+      body: call.bodyFor(outcome.output),
+      signal: chargedSignal(tenant.limiter, signal),
       api,
       model: call.model,
       subject,
     }
-    try {
-      const answer = await sendCall(toSend, request, ...context)
-      const metered = meterAnswer(answer, admitted, signal)
-      const shown = await hideOperator(metered, upstream?.key)
-      return reply(decision, shown)
-    } catch (error) {
-      // A function of the user's may have tried before.
-      admitted.unanswered(upstream && error)
-      if (!signal.aborted) onError(error)
-      const message = 'The model is unreachable.'
-      return errorResponse({ status: 502, code: 'upstream_unavailable', message }, api)
-    }
+    return respond({ headers, call: undefined }, async () => {
+      try {
+        const answer = await sendCall(toSend, request, ...context)
+        return await hideOperator(meterAnswer(answer, outcome, signal), upstream?.key)
+      } catch (error) {
+        // A function of the user's may have tried before.
+        outcome.unanswered(upstream && error)
+        if (!signal.aborted) onError(error)
+        const message = 'The model is unreachable.'
+        return errorResponse({ status: 502, code: 'upstream_unavailable', message }, api)
+      }
+    })
   }
 }

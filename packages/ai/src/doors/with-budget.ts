@@ -23,7 +23,7 @@ import type { Json } from '../json.ts'
 import { definePrices, type ModelPrice, type Prices } from '../prices/prices.ts'
 import type { CallOptions } from '../call/engine.ts'
 import { CALL_RULES } from '../call/rules.ts'
-import { explainedModel, REFUSALS } from './budget-errors.ts'
+import { explainedModel, unpricedByClient } from './budget-errors.ts'
 import { hideCredentials } from './hidden-credentials.ts'
 import { refusingFetch, type FetchLike } from './limited-fetch.ts'
 import { limitedModel, type AiSdkModel } from './limited-model.ts'
@@ -181,5 +181,5 @@ function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
   // The global `fetch` is known to limitedFetch: it sees which calls were never sent.
   const under = own === undefined || own === globalThis.fetch ? {} : { fetch: own }
   return (limiter, terms) =>
-    copyWith(revealedBy(refusingFetch(limiter, { ...terms, ...under }, REFUSALS)))
+    copyWith(revealedBy(refusingFetch(limiter, { ...terms, ...under }, unpricedByClient)))
 }

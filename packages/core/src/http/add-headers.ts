@@ -5,13 +5,21 @@ import { rateLimitHeaders, type HeaderStyle } from './headers.ts'
 /** The response header that lists what a script of another origin may read. */
 const EXPOSE = 'Access-Control-Expose-Headers'
 
-/** Returns the headers of a decision, and the header that lets a script of another origin read them. */
+/**
+ * Returns the headers of a decision for a response, and the header that lets a script of another origin read them. A
+ * response that asks to pay (402) says nothing of waiting.
+ */
 export function headersFor(
   request: Pick<Request, 'headers'>,
   decision: Decision,
   styles: readonly HeaderStyle[] | false | undefined,
+  status?: number,
 ): Readonly<Record<string, string>> {
   const headers = rateLimitHeaders(decision, styles)
+  if (status === 402) {
+    delete headers['Retry-After']
+    delete headers['retry-after-ms']
+  }
   const names = Object.keys(headers).join(', ')
   return names && request.headers.has('origin') ? { ...headers, [EXPOSE]: names } : headers
 }
@@ -42,7 +50,7 @@ export const isDenial = ({ status, headers }: Response): boolean =>
 
 /**
  * Adds the headers of a decision to the response to its request. If the request was allowed, a denial from further in
- * keeps its own. An answer that asks to pay (402) says nothing of waiting.
+ * keeps its own.
  */
 export function withDecision(
   response: Response,
@@ -50,11 +58,7 @@ export function withDecision(
   request: Pick<Request, 'headers'>,
   styles?: readonly HeaderStyle[] | false,
 ): Response {
-  if (decision.allowed && isDenial(response)) return response
-  const headers = { ...headersFor(request, decision, styles) }
-  if (response.status === 402) {
-    delete headers['Retry-After']
-    delete headers['retry-after-ms']
-  }
-  return withHeaders(response, headers)
+  return decision.allowed && isDenial(response)
+    ? response
+    : withHeaders(response, headersFor(request, decision, styles, response.status))
 }

@@ -10,7 +10,7 @@ export interface CallInFlight {
    */
   during(handle: () => Response | Promise<Response>): Promise<Response>
   /** Ends the call, for adapters whose handlers return no `Response`. Never rejects. */
-  end(): Promise<void>
+  readonly end: () => Promise<void>
 }
 
 /**

@@ -1,13 +1,11 @@
 import type { DeniedDecision } from '../decision.ts'
-import type { WaitUntil } from '../internal/background.ts'
 import type { Subject } from '../subject.ts'
 import type { Refusal } from './refusal.ts'
 
 /** The sender of a request, whose credentials are right. */
-export interface Caller {
+interface Caller {
+  readonly allowed: true
   readonly subject: Subject & { readonly route: string }
-  /** Keeps work alive past the response. */
-  readonly waitUntil: WaitUntil | undefined
   /** Ends when the charge of a guess has been given back. Await it before the response. */
   readonly refund?: Promise<unknown> | undefined
 }

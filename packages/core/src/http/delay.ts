@@ -1,7 +1,8 @@
 import { ConfigError } from '../errors.ts'
 import { isUnits } from '../internal/validation.ts'
 
-const DEFAULT_MAX_DELAY_MS = 30_000
+/** The default of `maxDelayMs`. */
+export const DEFAULT_MAX_DELAY_MS = 30_000
 
 /** The largest `maxDelayMs`: an hour. Longer waits are for a queue. */
 const LONGEST_DELAY_MS = 3_600_000
@@ -14,11 +15,11 @@ export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX
 }
 
 /**
- * Waits `delayMs` milliseconds, or until `signal` aborts. Resolves to true unless it was aborted, and if there is
- * nothing to wait for. Leaves no timer and no listener behind.
+ * Waits `delayMs` milliseconds, or until `signal` aborts. Resolves to true unless it was aborted, also before and where
+ * there is nothing to wait for. Leaves no timer and no listener behind.
  */
 export function delay(delayMs: number, signal?: AbortSignal): Promise<boolean> {
-  if (delayMs <= 0 || signal?.aborted) return Promise.resolve(delayMs <= 0)
+  if (delayMs <= 0 || signal?.aborted) return Promise.resolve(!signal?.aborted)
   return new Promise((resolve) => {
     const end = (isOver: boolean): void => {
       clearTimeout(timer)

@@ -6,7 +6,13 @@ import type { GuessLimit } from './guess-limit.ts'
 import type { Refusal } from './refusal.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 import { ConfigError } from '../errors.ts'
-import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertOneOf,
+  type OptionRule,
+  type OptionRules,
+} from '../internal/validation.ts'
 import { assertRouteCost, type RouteCost, type RouteInput } from '../routes/matcher.ts'
 import { assertMaxDelay } from './delay.ts'
 import { DENIAL_FORMATS, type DenialFormat } from './format.ts'
@@ -99,50 +105,40 @@ export interface GuardHooks<Context extends unknown[] = []> {
   readonly isCharged?: boolean | undefined
 }
 
-/** Options of a guard, validated. */
-export interface GuardSettings<
+type StageOption =
+  'subject' | 'maxDelayMs' | 'unauthenticated' | 'preflight' | 'headers' | 'onDenied' | 'waitUntil'
+
+/** The options of guards that `modelHandler` has, too. */
+export type StageOptions<
   Context extends unknown[],
   PlatformRequest extends Request = Request,
-> extends Omit<GuardOptions<Context, PlatformRequest>, 'headers' | 'maxDelayMs'> {
-  readonly maxDelayMs: number
-  readonly headers: readonly HeaderStyle[] | false | undefined
+> = Pick<GuardOptions<Context, PlatformRequest>, StageOption>
+
+/** The rules of these options. */
+export const STAGE_RULES: Readonly<Record<StageOption, OptionRule>> = {
+  subject: assertFunction,
+  maxDelayMs: assertMaxDelay,
+  unauthenticated(option, value) {
+    if (typeof (value as Partial<GuessLimit> | null)?.around === 'function') return
+    throw new ConfigError('invalid_option', option, 'must be created by limitGuesses', value)
+  },
+  preflight: (option, value) => assertOneOf(option, value, ['limit', 'pass']),
+  headers: assertHeaderStyles,
+  onDenied: assertFunction,
+  waitUntil: assertFunction,
 }
 
-const OPTIONS = [
-  'subject',
-  'cost',
-  'maxDelayMs',
-  'unauthenticated',
-  'preflight',
-  'headers',
-  'format',
-  'onDenied',
-  'waitUntil',
-]
+const RULES: OptionRules<GuardOptions> = {
+  ...STAGE_RULES,
+  cost: assertRouteCost,
+  format: (option, value) => assertOneOf(option, value, DENIAL_FORMATS),
+}
 
 /** Validates the options of a guard. @throws ConfigError When one is unknown, missing or malformed. */
-export function resolveGuardOptions<Context extends unknown[], PlatformRequest extends Request>(
-  options: GuardOptions<Context, PlatformRequest>,
-): GuardSettings<Context, PlatformRequest> {
-  assertKnownOptions('rateLimit', options, OPTIONS)
-  const { unauthenticated, preflight = 'limit', format, onDenied, waitUntil } = options
-  assertFunction('subject', options.subject)
-  assertRouteCost('cost', options.cost)
-  if (onDenied !== undefined) assertFunction('onDenied', onDenied)
-  if (waitUntil !== undefined) assertFunction('waitUntil', waitUntil)
-  if (format !== undefined) assertOneOf('format', format, DENIAL_FORMATS)
-  assertOneOf('preflight', preflight, ['limit', 'pass'])
-  if (unauthenticated !== undefined && typeof unauthenticated?.around !== 'function') {
-    throw new ConfigError(
-      'invalid_option',
-      'unauthenticated',
-      'must be created by limitGuesses',
-      unauthenticated,
-    )
-  }
-  return {
-    ...options,
-    maxDelayMs: assertMaxDelay('maxDelayMs', options.maxDelayMs),
-    headers: assertHeaderStyles('headers', options.headers),
+export function assertGuardOptions(options: object): void {
+  assertKnownOptions('rateLimit', options, Object.keys(RULES))
+  for (const [name, rule] of Object.entries(RULES)) {
+    const value = (options as Readonly<Record<string, unknown>>)[name]
+    if (value !== undefined || name === 'subject') rule(name, value)
   }
 }

@@ -1,22 +1,18 @@
 import type { Cost } from '../cost.ts'
-import type { AllowedDecision } from '../decision.ts'
-import type { CheckOptions } from '../limiter/call.ts'
-import type { Limiter } from '../limiter/limiter.ts'
+import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import { requestsOnly } from './requests-only.ts'
 import type { Subject } from '../subject.ts'
 import type { CallInFlight } from './call-in-flight.ts'
-import type { RequestReservation, ReservedCost, ReservedRequest } from './reserving.ts'
+import type { AllowedRequest, RequestReservation, ReservedCost } from './reserving.ts'
 import { TOO_LONG_ROUTE, type Route, type RouteCost } from '../routes/matcher.ts'
+import { isDenial, withHeaders } from './add-headers.ts'
 import { limiterFrom, type LimiterSource } from './context.ts'
-import { keepDecision } from './decision-of.ts'
-import { delay } from './delay.ts'
-import { resolveGuardOptions, type GuardHooks, type GuardOptions } from './guard-options.ts'
-import { refuseRequest } from './guard-responses.ts'
-import { headersFor, isDenial, withHeaders } from './add-headers.ts'
+import { negotiatedFormat } from './format.ts'
+import { assertGuardOptions, type GuardHooks, type GuardOptions } from './guard-options.ts'
 import { costError, orRefusal, refusedBody } from './input-refusal.ts'
-import { createIdentify } from './identify.ts'
-import { Refusal, refuse } from './refusal.ts'
-import { warnOfUnknownRoutes } from './unknown-routes.ts'
+import { Refusal, refusalResponse, refuse } from './refusal.ts'
+import { createStages } from './stages.ts'
+import { tooManyRequests } from './too-many-requests.ts'
 
 /**
  * The result of a guard. `pass` lets the request through uncharged, `refuse` answers it with
@@ -37,7 +33,7 @@ export interface AllowOutcome {
   /** Headers to add to the response. */
   readonly headers: Readonly<Record<string, string>>
   /** Set if the request holds a slot. `respond` ends it with the response, else the adapter does. */
-  readonly call: CallInFlight | undefined
+  readonly call?: CallInFlight | undefined
 }
 
 /** Decides what to do with a request to a route, before its handler runs. */
@@ -65,51 +61,41 @@ export type Guard<Context extends unknown[] = [], PlatformRequest extends Reques
 export function createGuard<Context extends unknown[], PlatformRequest extends Request = Request>(
   limiter: LimiterSource<Context>,
   options: GuardOptions<Context, PlatformRequest>,
-  { keep, before, isCharged }: GuardHooks<Context> = {},
+  hooks: GuardHooks<Context> = {},
 ): Guard<Context, PlatformRequest> {
-  const settings = resolveGuardOptions(options)
-  const { onDenied, maxDelayMs } = settings
-  const limiterFor = limiterFrom('limiter', limiter, keep)
-  const identify = createIdentify(settings, { keep, before })
+  assertGuardOptions(options)
+  const { format, cost: usual = 1 } = options
+  const answer = (reason: Refusal | DeniedDecision, request: Request): Response => {
+    const shape = format ?? negotiatedFormat(request)
+    return reason instanceof Refusal
+      ? refusalResponse(reason, shape)
+      : tooManyRequests(reason, { format: shape, headers: false })
+  }
+  const stages = createStages<Context, PlatformRequest, AllowedRequest>(
+    options,
+    limiterFrom('limiter', limiter, hooks.keep),
+    answer,
+    hooks,
+  )
 
   return async (route, request, ...context) => {
-    if (route === TOO_LONG_ROUTE) return refuseRequest(PATH_TOO_LONG, request, settings)
-    const { id } = route
-    const caller = await identify(id, request, ...context)
-    if (!caller) return { kind: 'pass' }
-    if (!('subject' in caller)) return refuseRequest(caller, request, settings)
-    const { subject, waitUntil, refund } = caller
-
-    const option = route.cost ?? settings.cost ?? 1
-    const cost = await costOf(option, id, request, context).catch(refusedBody)
-    const terms = { limiter: limiterFor(...context), subject }
-    // A refused body costs a request, so that it is not free to repeat.
-    const charge =
-      cost instanceof Refusal
-        ? chargeRequest(1, request, terms, {
-            waitUntil,
-            cost: requestsOnly(terms.limiter, isCharged ? 0 : 1),
-          })
-        : chargeRequest(option, request, terms, { waitUntil, cost })
-    const charged = await orRefusal(id, charge)
-    await refund
-    if (charged instanceof Refusal) return refuseRequest(charged, request, settings)
-    const { decision, call } = charged
-    warnOfUnknownRoutes(terms.limiter, decision)
-    if (!decision.allowed) {
-      const answer = await onDenied?.(decision, request, ...context)
-      return refuseRequest(decision, request, settings, answer)
+    if (route === TOO_LONG_ROUTE) {
+      return { kind: 'refuse', response: answer(PATH_TOO_LONG, request) }
     }
-    if (cost instanceof Refusal) return refuseRequest(cost, request, settings)
-
-    // The client is gone: nobody reads the answer, and no handler runs.
-    if (!(await delay(Math.min(maxDelayMs, decision.delayMs), request.signal))) {
-      await call?.end()
-      return { kind: 'refuse', response: new Response(null, { status: 499 }) }
-    }
-    keepDecision(request, decision)
-    const headers = headersFor(request, decision, settings.headers)
-    return { kind: 'allow', decision, headers, route: id, subject, call }
+    const { id, cost: option = usual } = route
+    return stages(id, request, context, async ({ limiter: chosen, subject, waitUntil }) => {
+      const cost = await costOf(option, id, request, context).catch(refusedBody)
+      const isRefused = cost instanceof Refusal
+      const { reserveFor } = option as Partial<ReservedCost>
+      if (reserveFor && !isRefused) {
+        return orRefusal(id, reserveFor(request, chosen, subject, { waitUntil, cost }))
+      }
+      // A refused body costs a request, so that it is not free to repeat.
+      const units = isRefused ? requestsOnly(chosen, hooks.isCharged ? 0 : 1) : cost
+      const decision = await orRefusal(id, chosen.check(subject, { waitUntil, cost: units }))
+      if (!decision.allowed) return decision
+      return isRefused ? cost : { allowed: true, decision }
+    })
   }
 }
 
@@ -134,18 +120,6 @@ const PATH_TOO_LONG = /* @__PURE__ */ refuse({
   code: 'path_too_long',
   message: 'The path of this request is longer than 16,384 characters.',
 })
-
-/** Checks the limits; reserves the cost if `reserving` created it. */
-async function chargeRequest(
-  cost: RouteCost<never, never>,
-  request: Request,
-  { limiter, subject }: { readonly limiter: Limiter; readonly subject: Subject },
-  options: CheckOptions,
-): Promise<ReservedRequest> {
-  const { reserveFor } = cost as Partial<ReservedCost>
-  if (reserveFor) return reserveFor(request, limiter, subject, options)
-  return { decision: await limiter.check(subject, options) }
-}
 
 /** Returns the cost of a request. @throws InputError When a function returns `undefined`. */
 async function costOf<Context extends unknown[], PlatformRequest extends Request>(

@@ -54,7 +54,7 @@ export function limitGuesses<Context extends unknown[] = []>(
           { waitUntil, settleWithin: '1m' },
         )
         const guess = await orRefusal(route, charge)
-        if (guess instanceof Refusal || !guess.allowed) return guess
+        if (!guess.allowed) return guess
         const caller = await find()
         // Only wrong credentials are a guess; other refusals are not.
         if (caller instanceof Refusal && caller.options.status === 401) return caller
@@ -62,7 +62,7 @@ export function limitGuesses<Context extends unknown[] = []>(
         const cancelled = guess.cancel().catch(() => undefined)
         if (waitUntil) runInBackground(cancelled, waitUntil)
         const refund = waitUntil ? undefined : cancelled
-        if ('subject' in caller) return { ...caller, refund }
+        if (caller.allowed) return { ...caller, refund }
         await refund
         return caller
       }

@@ -70,21 +70,14 @@ const STYLES: Readonly<Record<HeaderStyle, Style>> = {
 
 const STYLE_NAMES = Object.keys(STYLES) as HeaderStyle[]
 
-/** Returns a copy of `styles` if they are known, `false` or left out, else throws. */
-export function assertHeaderStyles(
-  option: string,
-  styles: unknown,
-): readonly HeaderStyle[] | false | undefined {
-  if (styles === undefined || styles === false) return styles
-  if (Array.isArray(styles)) {
-    return styles.map((style) => assertOneOf(`${option}[]`, style, STYLE_NAMES))
+/** A rule that allows lists of known styles, and `false`. */
+export function assertHeaderStyles(option: string, styles: unknown): void {
+  if (styles === false) return
+  if (!Array.isArray(styles)) {
+    const message = 'must be a list of styles, or false for none'
+    throw new ConfigError('invalid_option', option, message, styles)
   }
-  throw new ConfigError(
-    'invalid_option',
-    option,
-    'must be a list of styles, or false for none',
-    styles,
-  )
+  for (const style of styles) assertOneOf(`${option}[]`, style, STYLE_NAMES)
 }
 
 /** Returns the policy that denied, or that would deny first, and the time until units come back. */
@@ -208,12 +201,12 @@ function sfString(text: string): string {
 function sfItem(name: string, parameters: Readonly<Record<string, number | string>>): string {
   let item = sfString(name)
   for (const [key, value] of Object.entries(parameters)) {
-    item += `;${key}=${typeof value === 'number' ? sfInteger(value) : sfString(value)}`
+    // An sf-integer has up to 15 digits.
+    const text =
+      typeof value === 'number' ? Math.min(MAX_INTEGER, Math.round(value)) : sfString(value)
+    item += `;${key}=${text}`
   }
   return item
 }
 
-/** Writes an sf-integer, clamped to the 15 digits that RFC 9651 allows. */
-function sfInteger(value: number): string {
-  return String(Math.max(-999_999_999_999_999, Math.min(999_999_999_999_999, Math.round(value))))
-}
+const MAX_INTEGER = 999_999_999_999_999

@@ -3,12 +3,15 @@ import { refuse, type Refusal } from './refusal.ts'
 
 const BODY_STATUSES: Readonly<Record<string, number>> = { invalid_body: 400, body_too_large: 413 }
 
+/** Returns the refusal for an error of what a client has sent. */
+export const inputRefusal = ({ code, input, reason }: InputError, status = 400): Refusal =>
+  refuse({ status, code, message: `${input}: ${reason}` })
+
 /** Returns the refusal for an error of the client's body, which a cost has read. Throws any other error again. */
 export function refusedBody(error: unknown): Refusal {
-  const { code, input, reason } = error as InputError
-  const status = error instanceof InputError ? BODY_STATUSES[code] : undefined
-  if (status === undefined) throw error
-  return refuse({ status, code, message: `${input}: ${reason}` })
+  const status = error instanceof InputError && BODY_STATUSES[error.code]
+  if (!status) throw error
+  return inputRefusal(error, status)
 }
 
 /** Resolves to the result of `decide`, or to a refusal when a client's id cannot be counted. */
@@ -20,8 +23,7 @@ export async function orRefusal<T>(route: string, decide: Promise<T>): Promise<T
     if (error.code === 'invalid_cost') throw costError(error.input, error.reason, route)
     // A malformed id comes from the client; a missing dimension is the resolver's mistake.
     if (error.code !== 'invalid_subject') throw error
-    const { code, input, reason } = error
-    return refuse({ status: 400, code, message: `${input}: ${reason}` })
+    return inputRefusal(error)
   }
 }
 

@@ -23,6 +23,8 @@ export interface RefusalOptions {
  * const subject = (request) => request.headers.get('x-region') ? { … } : refuse({ status: 400, … })
  */
 export class Refusal {
+  /** As of a denied decision. */
+  readonly allowed = false
   readonly options: RefusalOptions
 
   /** @throws ConfigError Unless `status` is from 400 to 599. */

@@ -1,5 +1,5 @@
 import type { Cost } from '../cost.ts'
-import type { AllowedDecision, Decision } from '../decision.ts'
+import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Reservation } from '../reservations/reservation.ts'
@@ -30,14 +30,17 @@ type ReserveFor = (
   limiter: Limiter,
   subject: Subject,
   options: CheckOptions,
-) => Promise<ReservedRequest>
+) => Promise<AllowedRequest | DeniedDecision>
 
-/** The decision on a request whose cost is reserved. */
-export interface ReservedRequest {
-  /** If it allows, the reservation. */
-  readonly decision: Decision
+/** A request that is charged. */
+export interface AllowedRequest {
+  readonly allowed: true
+  /** The decision; if the cost is reserved, it is the reservation, too. */
+  readonly decision: AllowedDecision | RequestReservation
   /** Set if the request holds a slot of a `concurrency` policy. */
   readonly call?: CallInFlight | undefined
+  /** Ends the call of a request whose handler does not run. */
+  readonly cancel?: () => Promise<void>
 }
 
 /** The reservation of a request, for its handler: the decision, the subject, and `settle` and `cancel`. */
@@ -104,9 +107,9 @@ async function reserveRequest(
   limiter: Limiter,
   subject: Subject,
   options: CheckOptions & ReservingOptions,
-): Promise<ReservedRequest> {
+): Promise<AllowedRequest | DeniedDecision> {
   const decision = await reserve(limiter, subject, options)
-  if (!decision.allowed) return { decision }
+  if (!decision.allowed) return decision
   /** True if somebody settles, which frees the slot, too. */
   let isTakenOver = false
   const takeOver = async (settled: Promise<Settled>): Promise<Settled> => {
@@ -130,7 +133,8 @@ async function reserveRequest(
   }
   reservations.set(request, reservation)
   const release = slotRelease(limiter, decision.toJSON())
-  if (release === undefined) return { decision: reservation }
+  if (release === undefined) return { allowed: true, decision: reservation }
   const free = async () => (isTakenOver ? undefined : release())
-  return { decision: reservation, call: createCallInFlight(request, free, options.waitUntil) }
+  const call = createCallInFlight(request, free, options.waitUntil)
+  return { allowed: true, decision: reservation, call, cancel: call.end }
 }

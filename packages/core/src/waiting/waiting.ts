@@ -48,7 +48,8 @@ export function waiting<Context extends unknown[] = []>(
       const patient = limiterOf(runtime, isFirst ? undefined : false)
       isFirst = false
       if (reserveFor) return reserveFor(request, patient, subject, checkOptions)
-      return { decision: await patient.check(subject, checkOptions) }
+      const decision = await patient.check(subject, checkOptions)
+      return decision.allowed ? { allowed: true, decision } : decision
     }) satisfies ReservedCost['reserveFor'],
   })
 }
