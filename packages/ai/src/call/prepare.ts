@@ -1,17 +1,15 @@
 import { InputError } from '@sluice/core'
 import { assertPositiveInteger } from '@sluice/core/internal'
 import { invalidBody } from '../estimate/invalid-body.ts'
-import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
+import { byteLength, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, isNamed } from '../model-name.ts'
 import type { PricedCall, PricedUsage, Prices } from '../prices/prices.ts'
-import { API_RULES, costsTokensOnly, isAnthropic, maximumField, type ModelApi } from './api.ts'
-import { MAXIMA } from '../estimate/estimate.ts'
+import { isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
-import { uncounted } from './hidden-input.ts'
-import { hasTierSetting, refusesStreamOptions } from './hosts.ts'
+import { adaptToHost, bodyToSend, isCount, maximumFor, type BodyTerms } from './sent-body.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
-export interface CallTerms extends InputTerms {
+export interface CallTerms extends InputTerms, BodyTerms {
   /**
    * The models that may be called: a list of names, which cover dated snapshots, or the model to call by the name
    * that clients use.
@@ -44,19 +42,6 @@ export interface CallTerms extends InputTerms {
    * @default 4_096 and the thinking budget, or the lower maximum of the request or `usualOutput`
    */
   readonly minOutput?: number
-  /**
-   * Further fields of the body that may be sent, by name. What they cost beside tokens is yours to
-   * count. @default none
-   */
-  readonly allowFields?: readonly string[]
-  /**
-   * True to ask each stream of chat completions for its usage (`stream_options.include_usage`). Clients that did
-   * not ask themselves do not see it. False for a provider that refuses the field: where it does not report
-   * the usage by itself, the estimate stays charged.
-   *
-   * @default true, but false for `api.mistral.ai`
-   */
-  readonly includeUsage?: boolean
 }
 
 /** The terms of a call, and `learn` if no decision grants its maximum, which then is the usual one. */
@@ -113,11 +98,7 @@ export function prepareCall(
   const least = leastOutput(usual, thinking, terms)
   const maximum = maximumField(api, model)
   if (maximum) sent[maximum] = maximumFor(body, maximum, allowed, thinking)
-  // A project's settings may choose a dearer tier.
-  if (hasTierSetting(host) && /chat|responses/.test(api) && !allows(terms, 'service_tier')) {
-    sent['service_tier'] = 'default'
-  }
-  const addsUsage = asksForUsage(sent, api, terms, host)
+  const addsUsage = adaptToHost(sent, api, terms, host)
   const text = JSON.stringify(sent)
   const bytes = byteLength(text)
   const { input, output: most } = tokensOf(sent, bytes, terms)
@@ -195,88 +176,6 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
     'has no price, or is not in the option models: add it by `sluice prices set` or definePrices, or set unknownModel'
   throw new InputError('unknown_model', 'model', `${JSON.stringify(name).slice(0, 64)} ${reason}`)
 }
-
-/** Returns true if the user allows a field that is refused otherwise. */
-const allows = ({ allowFields }: CallTerms, field: string): boolean =>
-  allowFields?.includes(field) === true
-
-function bodyToSend(
-  body: Json,
-  api: ModelApi,
-  model: string,
-  terms: CallTerms,
-): Record<string, unknown> {
-  const { question, maximum } = API_RULES[api]
-  if (api !== 'openai-responses' && !isGiven(own(body, question))) {
-    throw invalidBody(`must be given in the format ${api}`, question)
-  }
-  const sent: Record<string, unknown> = { model }
-  for (const [name, value] of Object.entries(body)) {
-    if (name === 'model' || !isGiven(value) || MAXIMA.includes(name)) continue
-    if (name !== question && !allows(terms, name)) {
-      // A call without a tier has this one.
-      if (name === 'service_tier' && value === 'auto') continue
-      // Embeddings are no stream.
-      if (name === 'stream' ? !maximum : !costsTokensOnly(name, value)) throw uncounted(name)
-    }
-    sent[name] = value
-  }
-  assertMessages(sent)
-  assertCounts(sent)
-  const { stream } = sent
-  if (stream !== undefined && typeof stream !== 'boolean')
-    throw invalidBody('must be true or false', 'stream')
-  return sent
-}
-
-/**
- * Asks a stream for its usage, without which reasoning that is hidden could not be counted. Returns true if the
- * client did not ask.
- */
-function asksForUsage(
-  sent: Record<string, unknown>,
-  api: ModelApi,
-  { includeUsage }: CallTerms,
-  host: string | undefined,
-): boolean {
-  if (sent['stream'] !== true || !/chat|completions/.test(api)) return false
-  if (!(includeUsage ?? !refusesStreamOptions(host))) return false
-  const options = objectOf(sent['stream_options'])
-  sent['stream_options'] = { ...options, include_usage: true }
-  return options['include_usage'] !== true
-}
-
-function assertMessages({ messages }: Json): void {
-  if (messages === undefined) return
-  if (Array.isArray(messages) && messages.length > 0 && messages.every(isObject)) return
-  throw invalidBody('must be a list of at least one message', 'messages')
-}
-
-/** The most answers to one request, as OpenAI allows. */
-const MAX_ANSWERS = 128
-
-function assertCounts(sent: Json): void {
-  for (const name of ['n', 'best_of']) {
-    const value = own(sent, name)
-    if (value === undefined || (isCount(value) && value <= MAX_ANSWERS)) continue
-    throw invalidBody(`must be a whole number from 1 to ${MAX_ANSWERS}`, name)
-  }
-}
-
-/** Returns the maximum to send: the client's own under the name that counts, or another one's, up to the most. */
-function maximumFor(body: Json, field: string, most: number, thinking: number): number {
-  const name = [field, ...MAXIMA].find((one) => isGiven(own(body, one)))
-  const value = (name ? own(body, name) : Infinity) as number
-  if (name && !isCount(value)) throw invalidBody('must be a whole number from 1', name)
-  // What the client itself asks for is between it and the provider.
-  if (most <= thinking && value > thinking) {
-    throw invalidBody(`is at most ${most} here: lower the thinking budget below that`, field)
-  }
-  return Math.min(value, most)
-}
-
-const isCount = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 1
 
 /**
  * Returns one name for all spellings of a model, so that another spelling has no budget of its own: the
