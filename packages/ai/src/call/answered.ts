@@ -1,4 +1,3 @@
-import { copyResponse, watchStream } from '@sluice/core/internal/http'
 import { meterBody } from '../meter/meter.ts'
 import type { AdmittedCall } from './engine.ts'
 import { stripUsage } from './strip-usage.ts'
@@ -15,7 +14,8 @@ export function meterAnswer(
   }
   const { call, tenant } = admitted
   const { count, formats, onError } = tenant.options
-  const metered = meterBody(response, response.body, {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+  return meterBody(response, response.body, {
     model: call.model,
     inputTokens: call.input,
     settle: (usage) => admitted.settle(usage),
@@ -24,9 +24,6 @@ export function meterAnswer(
     formats,
     waitUntil: tenant.waitUntil,
     signal,
+    filter: call.addsUsage && isStream ? stripUsage() : undefined,
   })
-  const isStream = metered.headers.get('content-type')?.startsWith('text/event-stream')
-  return call.addsUsage && isStream && metered.body
-    ? copyResponse(metered, watchStream(metered.body, { filter: stripUsage() }))
-    : metered
 }

@@ -1,6 +1,6 @@
 import { readChunks } from '@sluice/core/internal/http'
+import { invalidBody } from '../estimate/invalid-body.ts'
 import { parsed } from '../json.ts'
-import { bodyScan } from './body-scan.ts'
 
 const MAX_BODY_BYTES = 4_000_000
 
@@ -32,3 +32,55 @@ export async function readText(
   })
   return text + decoder.decode()
 }
+
+/** Deeper than any schema, document or tool call nests. */
+const MAX_DEPTH = 128
+
+/** More than OpenAI takes as token numbers in one call: 300,000, in 2,048 lists. */
+const MAX_VALUES = 400_000
+
+/** Texts and the names of fields, which cost most to read: 20,000 messages with parts have as many. */
+const MAX_STRINGS = 150_000
+
+const QUOTE = 34
+const BACKSLASH = 92
+
+/**
+ * Returns a function that takes the bytes of a JSON text as they come, and throws once they nest deeper, or
+ * have more values, than a real call does: parsing such a body takes far more time and memory than sending it.
+ *
+ * @throws InputError `invalid_body`
+ */
+function bodyScan(): (chunk: Uint8Array) => void {
+  let depth = 0
+  let values = 0
+  let strings = 0
+  let inString = false
+  let isEscaped = false
+
+  return (chunk) => {
+    // In UTF-8 no byte of a longer character is one of ASCII.
+    for (let index = 0; index < chunk.length; index += 1) {
+      const byte = chunk[index]
+      if (inString) {
+        if (isEscaped) isEscaped = false
+        else if (byte === BACKSLASH) isEscaped = true
+        else if (byte === QUOTE) inString = false
+      } else if (byte === QUOTE) {
+        inString = true
+        strings += 1
+      } else if (byte === 44) values += 1
+      else if (byte === 91 || byte === 123) {
+        values += 1
+        depth += 1
+        if (depth > MAX_DEPTH) throw tooComplex()
+      } else if (byte === 93 || byte === 125) depth -= 1
+    }
+    if (values > MAX_VALUES || strings > MAX_STRINGS) throw tooComplex()
+  }
+}
+
+const tooComplex = (): Error =>
+  invalidBody(
+    `must hold at most ${MAX_VALUES} values, ${MAX_STRINGS} strings and ${MAX_DEPTH} levels`,
+  )

@@ -27,12 +27,12 @@ export function stripUsage(): NonNullable<StreamWatcher<Uint8Array>['filter']> {
     const isCut = chunk && held.length < MAX_HELD && !/[\n\r]$/.test(text)
     lines[0] = held + lines[0]
     held = isCut ? (lines.pop() as string) : ''
-    const passed = lines.map((line) => {
+    let rest = ''
+    for (const line of lines) {
       // Also the blank line after the chunk, of which CRLF makes two.
       isAfterUsage = USAGE_CHUNK.test(line) || (isAfterUsage && line.trim() === '')
-      return isAfterUsage ? '' : line.replace(EMPTY_USAGE, '')
-    })
-    const rest = passed.join('')
+      if (!isAfterUsage) rest += line.replace(EMPTY_USAGE, '')
+    }
     return rest === '' ? undefined : new TextEncoder().encode(rest)
   }
 }

@@ -20,11 +20,13 @@ export function readStandard(event: Json): AnswerEvent | undefined {
   if (Array.isArray(choices) && choices.every(isObject)) {
     // The usage and the text are in the event or in a choice. Groq's usage is in a member of its own.
     const parts = [event, ...choices, objectOf(event['x_groq'])] as readonly Json[]
-    return {
-      model: event['model'],
-      text: parts.map((part) => [part['text'], part['delta'] ?? part['message']]),
-      usage: reportedIn(parts.map((part) => part['usage']).find(isObject), event),
+    const text: unknown[] = []
+    let usage: unknown
+    for (const part of parts) {
+      text.push(part['text'], part['delta'] ?? part['message'])
+      if (!isObject(usage)) usage = part['usage']
     }
+    return { model: event['model'], text, usage: reportedIn(usage, event) }
   }
   const type = String(event['type'])
   const isDelta = DELTA.test(type)

@@ -108,6 +108,6 @@ function addTextsIn(value: unknown, accumulator: UsageAccumulator): void {
     if (Array.isArray(part)) parts.push(...(part as unknown[]))
     else if (isObject(part)) {
       for (const name in part) if (OUTPUT_FIELD.test(name)) parts.push(part[name])
-    } else accumulator.addOutput(part)
+    } else if (part) accumulator.addOutput(part)
   }
 }

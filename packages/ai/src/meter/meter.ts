@@ -1,4 +1,4 @@
-import { watchStream } from '@sluice/core/internal/http'
+import { watchStream, type StreamWatcher } from '@sluice/core/internal/http'
 import { assertOptionRules, invalidOption } from '@sluice/core/internal'
 import { answerReader } from './answer.ts'
 import type { AnswerDecoder } from '../formats/format.ts'
@@ -43,11 +43,16 @@ export function meter(response: Response, options: MeterResponseOptions): Respon
   return meterBody(response, body, rest)
 }
 
+/** The options of a meter whose reader is not to see all that it meters. */
+interface FilterOptions<T> extends MeterStreamOptions {
+  readonly filter?: StreamWatcher<T>['filter']
+}
+
 /** As `meter`, for a response with this body, and for options that are known to be valid. */
 export function meterBody(
   response: Response,
   body: ReadableStream<Uint8Array>,
-  options: MeterStreamOptions,
+  options: FilterOptions<Uint8Array>,
 ): Response {
   assertUnread('meter.response', body.locked || response.bodyUsed)
   const { status, statusText } = response
@@ -87,7 +92,7 @@ function assertUnread(where: string, isRead: unknown): void {
 
 function bytesMetered(
   stream: ReadableStream<Uint8Array>,
-  { formats = [], ...options }: MeterStreamOptions,
+  { formats = [], ...options }: FilterOptions<Uint8Array>,
   contentType: string,
 ): ReadableStream<Uint8Array> {
   const text = new TextDecoder()
@@ -121,13 +126,12 @@ export interface ChunkReader<T> {
 /** A stream that settles by itself what `read` finds in it. */
 export function metered<T>(
   stream: ReadableStream<T>,
-  options: MeterOptions,
+  options: FilterOptions<T>,
   settle: (usage: Usage) => void,
   read: (accumulator: UsageAccumulator) => ChunkReader<T>,
 ): ReadableStream<T> {
   const accumulator = new UsageAccumulator(options)
   const reader = read(accumulator)
-  const { signal } = options
   return watchStream<T>(stream, {
     see(chunk) {
       if (accumulator.ended) return
@@ -139,7 +143,8 @@ export function metered<T>(
       safely(options, () => reader.end(closed))
       settle(accumulator.usage(closed))
     },
-    signal,
+    filter: options.filter,
+    signal: options.signal,
   })
 }
 

@@ -65,14 +65,11 @@ export function sseReader(
 
   return {
     push(text) {
-      let rest = afterReturn && text.startsWith('\n') ? text.slice(1) : text
+      const rest = afterReturn && text.startsWith('\n') ? text.slice(1) : text
       if (text !== '') afterReturn = text.endsWith('\r')
-      if (rest.includes('\r')) rest = rest.replace(/\r\n?/g, '\n')
-      const [first, ...others] = rest.split('\n') as [string, ...string[]]
-      part(first)
-      for (const line of others) {
-        lineEnd()
-        part(line)
+      for (const [index, line] of rest.split(/\r\n?|\n/).entries()) {
+        if (index > 0) lineEnd()
+        if (line) part(line)
       }
     },
     end() {

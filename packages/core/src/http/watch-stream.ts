@@ -22,7 +22,7 @@ export interface StreamWatcher<T> {
  */
 export function watchStream<T>(
   source: ReadableStream<T>,
-  { see, end: onEnd, filter = (chunk) => chunk, signal }: StreamWatcher<T>,
+  { see, end: onEnd, filter, signal }: StreamWatcher<T>,
 ): ReadableStream<T> {
   const reader = source.getReader()
   let ended = false
@@ -57,7 +57,7 @@ export function watchStream<T>(
             throw error
           }
           if (ended) return
-          passed = filter(result.value)
+          passed = filter ? filter(result.value) : result.value
           if (passed !== undefined) controller.enqueue(passed)
           if (result.done) {
             await end('closed')
