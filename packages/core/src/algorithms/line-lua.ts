@@ -1,70 +1,68 @@
+import type { Ticket } from './line.ts'
 import { FOREIGN, type LuaFragments } from './algorithm.ts'
 
 /** The most flows to remember. Past that, only those that wait are. */
 export const MAX_FLOWS = 200
 
-// The places of the numbers in a ticket.
-export const ID = 1
-export const FLOW = 2
-export const COST = 3
-export const TURN = 4
-export const AT = 5
-export const UNTIL = 6
+/** The numbers of a ticket, in the order in which Redis has them. */
+const TICKET: readonly (keyof Ticket)[] = ['id', 'flow', 'cost', 'turn', 'at', 'endsAt']
+
+const listOf = (form: (name: string) => string, separator = ', '): string =>
+  TICKET.map((name) => form(name)).join(separator)
 
 /**
- * Lua that reads and writes a line. The value is
- * `<last at>:<last until>|<turn>|<flow>=<promised>,…|;<id>:<flow>:<cost>:<turn>:<at>:<until>;…`. Its beginning is all that
- * a request without a ticket needs.
- *
- * `readLine` returns the turn, a list of flows, and a list of those that still wait, each a list of its numbers.
+ * Lua that reads and writes a line, which has the names of `Line`. The value is
+ * `<last at>:<last endsAt>|<turn>|<flow>=<promised>,…|;<id>:<flow>:<cost>:<turn>:<at>:<endsAt>;…`. Its beginning is all that
+ * a request without a ticket needs. `readLine` leaves out those that no longer wait.
  */
 export const LINE_FUNCTIONS: string = `local function readLine(text)
-  local turn, flows, tickets = 0, {}, {}
-  if not text then return turn, flows, tickets end
-  local head, promises = string.match(text, '^%d+:%d+|(%d+)|([^|]*)|')
-  if not head then ${FOREIGN} end
-  for ticket in string.gmatch(text, ';[%d:]+') do
-    local numbers = {}
-    for number in string.gmatch(ticket, '%d+') do numbers[#numbers + 1] = tonumber(number) end
-    if numbers[${UNTIL}] > now then tickets[#tickets + 1] = numbers end
-  end
-  if #tickets == 0 then return turn, flows, tickets end
-  for flow, promised in string.gmatch(promises, '(%d+)=(%d+)') do
-    flows[#flows + 1] = { tonumber(flow), tonumber(promised) }
-  end
-  return tonumber(head), flows, tickets
-end
-local function writeLine(name, turn, flows, tickets)
-  if #tickets == 0 then return redis.call('DEL', name) end
-  local opens, last, waits, texts, kept = 0, 0, {}, {}, {}
-  for _, ticket in ipairs(tickets) do
-    opens, last = math.max(opens, ticket[${AT}]), math.max(last, ticket[${UNTIL}])
-    waits[ticket[${FLOW}]] = true
-    texts[#texts + 1] = string.format(';%.0f:%.0f:%.0f:%.0f:%.0f:%.0f', unpack(ticket))
-  end
-  for _, flow in ipairs(flows) do
-    if flow[2] > turn then kept[#kept + 1] = flow end
-  end
-  local all, promises = #kept <= ${MAX_FLOWS}, {}
-  for _, flow in ipairs(kept) do
-    if all or waits[flow[1]] then promises[#promises + 1] = string.format('%.0f=%.0f', flow[1], flow[2]) end
-  end
-  local text = string.format('%.0f:%.0f|%.0f|', opens, last, turn) .. table.concat(promises, ',') .. '|' .. table.concat(texts)
-  redis.call('SET', name, text, own and 'PXAT' or 'PX', string.format('%.0f', own and last or last - now + slack))
-end
-local function leaveLine(name, text, ticket, isServed)
-  local turn, flows, tickets = readLine(text)
-  for at = #tickets, 1, -1 do
-    local mine = tickets[at]
-    if mine[${ID}] == ticket then
-      if isServed then turn = math.max(turn, mine[${TURN}]) end
-      for _, flow in ipairs(flows) do
-        if not isServed and flow[1] == mine[${FLOW}] and flow[2] == mine[${TURN}] + mine[${COST}] then flow[2] = mine[${TURN}] end
-      end
-      table.remove(tickets, at)
+  local line = { turn = 0, flows = {}, tickets = {} }
+  if not text then return line end
+  local turn, promises = string.match(text, '^%d+:%d+|(%d+)|([^|]*)|')
+  if not turn then ${FOREIGN} end
+  for ${listOf((name) => name)} in string.gmatch(text, ';${listOf(() => '(%d+)', ':')}') do
+    if tonumber(endsAt) > now then
+      line.tickets[#line.tickets + 1] = { ${listOf((name) => `${name} = tonumber(${name})`)} }
     end
   end
-  writeLine(name, turn, flows, tickets)
+  if #line.tickets == 0 then return line end
+  line.turn = tonumber(turn)
+  for flow, promised in string.gmatch(promises, '(%d+)=(%d+)') do
+    line.flows[#line.flows + 1] = { flow = tonumber(flow), promised = tonumber(promised) }
+  end
+  return line
+end
+local function writeLine(name, line)
+  if #line.tickets == 0 then return redis.call('DEL', name) end
+  local opens, last, waits, texts, kept = 0, 0, {}, {}, {}
+  for _, ticket in ipairs(line.tickets) do
+    opens, last = math.max(opens, ticket.at), math.max(last, ticket.endsAt)
+    waits[ticket.flow] = true
+    texts[#texts + 1] = string.format(';${listOf(() => '%.0f', ':')}', ${listOf((name) => `ticket.${name}`)})
+  end
+  for _, each in ipairs(line.flows) do
+    if each.promised > line.turn then kept[#kept + 1] = each end
+  end
+  local all, promises = #kept <= ${MAX_FLOWS}, {}
+  for _, each in ipairs(kept) do
+    if all or waits[each.flow] then promises[#promises + 1] = string.format('%.0f=%.0f', each.flow, each.promised) end
+  end
+  local text = string.format('%.0f:%.0f|%.0f|', opens, last, line.turn) .. table.concat(promises, ',') .. '|' .. table.concat(texts)
+  redis.call('SET', name, text, own and 'PXAT' or 'PX', string.format('%.0f', own and last or last - now + slack))
+end
+local function leaveLine(name, text, id, isServed)
+  local line = readLine(text)
+  for place = #line.tickets, 1, -1 do
+    local mine = line.tickets[place]
+    if mine.id == id then
+      if isServed then line.turn = math.max(line.turn, mine.turn) end
+      for _, each in ipairs(line.flows) do
+        if not isServed and each.flow == mine.flow and each.promised == mine.turn + mine.cost then each.promised = mine.turn end
+      end
+      table.remove(line.tickets, place)
+    end
+  end
+  writeLine(name, line)
 end
 `
 
@@ -73,13 +71,13 @@ export const lineLua: LuaFragments = {
   keeps: ['text', 'ticket'],
   check: `local text, waits, last, mine = redis.call('GET', key), false, 0, nil
 if text then
-  local at, till = string.match(text, '^(%d+):(%d+)|%d+|')
+  local at, endsAt = string.match(text, '^(%d+):(%d+)|%d+|')
   if not at then ${FOREIGN} end
-  waits, last = tonumber(till) > now, tonumber(at)
+  waits, last = tonumber(endsAt) > now, tonumber(at)
   local found = ticket > 0 and string.find(text, string.format(';%.0f:', ticket), 1, true)
   if found then
-    at, till = string.match(text, '^;%d+:%d+:%d+:%d+:(%d+):(%d+)', found)
-    if tonumber(till) > now then mine = tonumber(at) end
+    at, endsAt = string.match(text, '^;%d+:%d+:%d+:%d+:(%d+):(%d+)', found)
+    if tonumber(endsAt) > now then mine = tonumber(at) end
   end
 end
 local open = not waits or mine and mine <= now

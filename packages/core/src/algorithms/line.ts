@@ -13,7 +13,7 @@ export interface Ticket {
   /** The time from which it fits (epoch ms), … */
   readonly at: number
   /** … and that until which it may come. */
-  readonly until: number
+  readonly endsAt: number
 }
 
 /** The tickets of a line, in their order. */
@@ -71,7 +71,7 @@ const ticketOf = (input: AlgorithmInput): number =>
 
 /** Returns those that wait: who has not come in time has left. */
 export const waitingAt = (line: Line | undefined, now: number): readonly Ticket[] =>
-  line?.tickets.filter(({ until }) => until > now) ?? []
+  line?.tickets.filter(({ endsAt }) => endsAt > now) ?? []
 
 /**
  * Returns the line without a ticket.
@@ -106,5 +106,5 @@ export function lineOf(
 /** Returns a line as it is stored, until the last ticket has run out. */
 export const stored = (line: Line): StoredState<Line> => ({
   state: line,
-  expiresAt: line.tickets.reduce((latest, { until }) => Math.max(latest, until), 0),
+  expiresAt: line.tickets.reduce((latest, { endsAt }) => Math.max(latest, endsAt), 0),
 })

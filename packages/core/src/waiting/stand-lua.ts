@@ -1,6 +1,6 @@
 /* The scripts of the operations on a line. */
 import type { PolicyRule } from '../policies/policy.ts'
-import { AT, COST, FLOW, ID, LINE_FUNCTIONS, TURN, UNTIL } from '../algorithms/line-lua.ts'
+import { LINE_FUNCTIONS } from '../algorithms/line-lua.ts'
 import { argument } from '../lua/expressions.ts'
 import { CLOCK, indent, isWhole } from '../lua/program.ts'
 
@@ -32,7 +32,7 @@ for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if not (number and ${isWhole('number')}) then error('bad argument') end
 end
-local line, key, id = KEYS[1], KEYS[2], ''
+local lineKey, key, id = KEYS[1], KEYS[2], ''
 ${keeps.length > 0 ? `local ${keeps.map((name) => `kept_${name}`).join(', ')}` : ''}
 do
   ${plain(indent(read))}
@@ -47,50 +47,49 @@ local function waitOf(total)
   return (fits and 0 or retry) + math.ceil(over * window / limit)
 end
 ${LINE_FUNCTIONS}
-local text = redis.call('GET', line)
-local turn, flows, tickets = readLine(text)
-local place, mine, promise = nil, nil, nil
-local same, ahead, total = 0, 0, units
-for at, one in ipairs(tickets) do
-  if one[${ID}] == ticket then place, mine = at, one end
-  if one[${FLOW}] == flow then same = same + 1 end
-  total = total + one[${COST}]
+local text = redis.call('GET', lineKey)
+local line, place, mine, promise = readLine(text), nil, nil, nil
+local tickets, flows, same, ahead, total = line.tickets, line.flows, 0, 0, units
+for at, each in ipairs(tickets) do
+  if each.id == ticket then place, mine = at, each end
+  if each.flow == flow then same = same + 1 end
+  total = total + each.cost
 end
 local isNew = not mine
 if isNew then
   local free = most - #tickets
   if free <= 0 or turns == 1 and same >= math.max(1, free) then return { -1, 0 } end
-  for _, known in ipairs(flows) do
-    if known[1] == flow then promise = known end
+  for _, each in ipairs(flows) do
+    if each.flow == flow then promise = each end
   end
-  local begin = math.max(turn, promise and promise[2] or 0)
+  local begin = math.max(line.turn, promise and promise.promised or 0)
   place = 1
-  while tickets[place] and tickets[place][${TURN}] <= begin do place = place + 1 end
-  mine = { ticket, flow, units, begin, 0, 0 }
+  while tickets[place] and tickets[place].turn <= begin do place = place + 1 end
+  mine = { id = ticket, flow = flow, cost = units, turn = begin }
 end
-for at = 1, place - 1 do ahead = ahead + tickets[at][${COST}] end
+for at = 1, place - 1 do ahead = ahead + tickets[at].cost end
 local due = waitOf(ahead + units)
-if place > 1 then due = math.max(due, tickets[place - 1][${AT}] - now) end
+if place > 1 then due = math.max(due, tickets[place - 1].at - now) end
 if due > longest then
-  if not isNew then leaveLine(line, text, ticket, false) end
+  if not isNew then leaveLine(lineKey, text, ticket, false) end
   return { 0, 0 }
 end
 if isNew then
   -- Each of those behind moves back by one.
   local count = #tickets
-  for at = place, count - 1 do tickets[at][${AT}] = math.max(tickets[at][${AT}], tickets[at + 1][${AT}]) end
-  if place <= count then tickets[count][${AT}] = math.max(tickets[count][${AT}], now + waitOf(total)) end
+  for at = place, count - 1 do tickets[at].at = math.max(tickets[at].at, tickets[at + 1].at) end
+  if place <= count then tickets[count].at = math.max(tickets[count].at, now + waitOf(total)) end
   table.insert(tickets, place, mine)
-  if promise then promise[2] = mine[${TURN}] + units else flows[#flows + 1] = { flow, mine[${TURN}] + units } end
+  if promise then promise.promised = mine.turn + units else flows[#flows + 1] = { flow = flow, promised = mine.turn + units } end
 end
-mine[${AT}], mine[${UNTIL}] = now + due, now + due + ${GRACE_MS}
-local last = mine[${AT}]
+local last = now + due
+mine.at, mine.endsAt = last, last + ${GRACE_MS}
 for at = place + 1, #tickets do
-  local one = tickets[at]
-  last = math.max(last, one[${AT}])
-  one[${AT}], one[${UNTIL}] = last, math.max(one[${UNTIL}], last + ${GRACE_MS})
+  local each = tickets[at]
+  last = math.max(last, each.at)
+  each.at, each.endsAt = last, math.max(each.endsAt, last + ${GRACE_MS})
 end
-writeLine(line, turn, flows, tickets)
+writeLine(lineKey, line)
 return { 1, due }
 `
 }

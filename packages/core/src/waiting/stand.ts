@@ -136,7 +136,7 @@ function standInMemory(states: StateMap, data: StandRequest): Standing {
   }
   const known = tickets[place]
   const turnOfOwn = isNew ? begin : (known?.turn ?? 0)
-  const own = dueAt({ id, flow, cost, turn: turnOfOwn, at: 0, until: 0 }, now + dueMs)
+  const own = dueAt({ id, flow, cost, turn: turnOfOwn, at: 0, endsAt: 0 }, now + dueMs)
   const behind = tickets.slice(isNew ? place : place + 1)
   const ats = behind.map(({ at }) => at)
   if (isNew && behind.length > 0) {
@@ -157,7 +157,7 @@ function standInMemory(states: StateMap, data: StandRequest): Standing {
 const dueAt = (ticket: Ticket, at: number): Ticket => ({
   ...ticket,
   at,
-  until: Math.max(ticket.until, at + GRACE_MS),
+  endsAt: Math.max(ticket.endsAt, at + GRACE_MS),
 })
 
 const unitsOf = (tickets: readonly { readonly cost: number }[]): number =>
