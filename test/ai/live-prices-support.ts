@@ -93,3 +93,19 @@ export function gate(): [opened: Promise<void>, open: () => void] {
   const opened = new Promise<void>((resolve) => waiting.push(resolve))
   return [opened, () => waiting[0]?.()]
 }
+
+/** The address of a list of prices. */
+export const URL_OF_FEED = 'https://prices.example/api.json'
+
+/** The costs of a model, as models.dev writes them. */
+export type Cost = Record<string, unknown>
+
+/** The JSON of models.dev with these models of OpenAI. */
+export const modelsDev = (models: Record<string, Cost>): string =>
+  JSON.stringify({
+    openai: {
+      id: 'openai',
+      models: Object.fromEntries(Object.entries(models).map(([id, cost]) => [id, { id, cost }])),
+    },
+    elsewhere: { id: 'elsewhere', models: { 'of-another': { cost: { input: 1, output: 1 } } } },
+  })
