@@ -1,12 +1,5 @@
-import type { DeniedDecision, Subject, WaitUntil } from '@sluice/core'
-import {
-  Refusal,
-  respond,
-  type GuessLimit,
-  type HeaderStyle,
-  type LimiterSource,
-  type SubjectResolver,
-} from '@sluice/core/http'
+import type { Subject } from '@sluice/core'
+import { Refusal, respond, type GuardOptions, type LimiterSource } from '@sluice/core/http'
 import {
   createStages,
   limiterFrom,
@@ -36,10 +29,12 @@ import {
 } from '../call/upstream.ts'
 import { logError } from '../log-error.ts'
 
+/** The options of `modelHandler` that every adapter has. */
+type AdapterOption = 'subject' | 'unauthenticated' | 'headers' | 'waitUntil'
+
 /** Options of `modelHandler`. */
-export interface ModelHandlerOptions<Context extends unknown[] = []> extends CallOptions {
-  /** Finds the subject of a request. A request without one is answered with 401. */
-  readonly subject: SubjectResolver<Context>
+export interface ModelHandlerOptions<Context extends unknown[] = []>
+  extends CallOptions, Pick<GuardOptions<Context>, AdapterOption> {
   /**
    * The format of requests and answers. Required with a function, which hides the address of the provider.
    *
@@ -48,8 +43,6 @@ export interface ModelHandlerOptions<Context extends unknown[] = []> extends Cal
   readonly api?: ModelApi
   /** The id of the route, for policies that count by it. @default 'model' */
   readonly route?: string
-  /** A limit on guesses at credentials, created by `limitGuesses`, as in every adapter. @default none */
-  readonly unauthenticated?: GuessLimit<Context>
   /**
    * The treatment of CORS preflights, as in every adapter: `limit` treats one as any other request; `pass`
    * answers it with 204, uncharged. The headers that allow an origin are yours to add. @default 'limit'
@@ -60,17 +53,9 @@ export interface ModelHandlerOptions<Context extends unknown[] = []> extends Cal
    * Its request has the JSON of the body, and none if the body was no JSON. If it returns `undefined` the answer is the 429. The limits' headers are added to its response. Not
    * called for a request without a subject. An exception is not caught.
    */
-  readonly onDenied?: (
-    decision: DeniedDecision,
-    request: Request,
-    ...context: Context
-  ) => Response | undefined | Promise<Response | undefined>
-  /** The headers about the limits, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
-  readonly headers?: readonly HeaderStyle[] | false
+  readonly onDenied?: NonNullable<GuardOptions<Context>['onDenied']>
   /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */
   readonly maxDelayMs?: number
-  /** Keeps work alive past the response. @default the `waitUntil` of the last argument, if it has one */
-  readonly waitUntil?: WaitUntil
 }
 
 /** A call to send to the provider. */
