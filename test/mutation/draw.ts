@@ -11,14 +11,16 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'test/core/algorithms/',
     'test/core/policies/',
     'test/core/testing/',
+    'test/core/file/',
+    'test/core/lua/',
     'test/core/stores/',
     'test/core/reservations/',
     'test/conformance/',
   ],
-  leases: ['test/core/leases/', 'test/commands/fewer-trips'],
+  leases: ['test/core/leases/', 'test/core/places/', 'test/commands/fewer-trips'],
   limiter: ['test/core/limiter/', 'test/core/configuration/', 'test/core/policies/'],
   reservations: ['test/core/reservations/', 'test/faults/'],
-  stores: ['test/core/stores/'],
+  stores: ['test/core/stores/', 'test/core/file/', 'test/core/lua/'],
 }
 
 export interface Mutant {

@@ -16,7 +16,7 @@ export interface Verdict {
 }
 
 /** A test that compares texts of scripts would notice every change of one, and prove nothing. */
-const COMPARES_TEXTS = 'test/core/stores/readme-script.test.ts'
+const COMPARES_TEXTS = 'test/core/lua/readme-script.test.ts'
 
 /** How long the world looks for a violation, in seconds. */
 const WORLD_SECONDS = 20

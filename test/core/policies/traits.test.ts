@@ -23,7 +23,7 @@ import { describe, expect, it } from 'vitest'
 import { storesOf } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 import { Random } from '../../world/random.ts'
-import { refusal } from '../shares/refusal.ts'
+import { refusal } from './fair-share/refusal.ts'
 import { lineOver } from '../waiting/line.ts'
 
 const options = { name: 'rps', limit: 12, per: 'global' } as const

@@ -3,7 +3,7 @@ import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { upstreamBreaker, type FallbackReason } from '@sluice/core/upstream'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { refusal } from '../shares/refusal.ts'
+import { refusal } from '../policies/fair-share/refusal.ts'
 import { OUTCOMES } from './outcomes.ts'
 
 beforeEach(() => {

@@ -14,7 +14,7 @@ import { memory } from '@sluice/core/memory'
 import { adaptiveLimit } from '@sluice/core/upstream'
 import { describe, expect, it } from 'vitest'
 import { NOON } from '../../support/times.ts'
-import { refusal } from '../shares/refusal.ts'
+import { refusal } from '../policies/fair-share/refusal.ts'
 
 const common = { name: 'calls', limit: 50, per: 'global' } as const
 const inFlight = concurrency(common)

@@ -11,7 +11,7 @@ import { memory } from '@sluice/core/memory'
 import { waitFor, waiting, waitingLine, type WaitingLineOptions } from '@sluice/core/waiting'
 import { describe, expect, it } from 'vitest'
 import { KINDS } from '../../support/kinds.ts'
-import { refusal } from '../shares/refusal.ts'
+import { refusal } from '../policies/fair-share/refusal.ts'
 import { LINED, UNLINED } from './lined.ts'
 
 const rpm = slidingWindow({ name: 'rpm', limit: 100, window: '1m', per: ['tenant'] })

@@ -13,7 +13,7 @@ import { planResolver } from '@sluice/core/plans'
 import { fitRange, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
-import { loosely } from '../../support/mistakes.ts'
+import { loosely } from '../support/mistakes.ts'
 
 /** What is called wrongly, the option that the message must name, and the value that it must show, if any. */
 type Misuse = readonly [call: () => unknown, option: string, given?: string]

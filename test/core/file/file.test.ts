@@ -14,8 +14,8 @@ import { reserve } from '@sluice/core/reservations'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ACME } from '../../../support/limiters.ts'
-import { NOON } from '../../../support/times.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
 import {
   allowedOf,
   capped,

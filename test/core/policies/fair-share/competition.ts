@@ -1,6 +1,6 @@
 import { createLimiter, manualClock, slidingWindow, type Limiter, type Store } from '@sluice/core'
 import { fairShare } from '@sluice/core/fair-share'
-import { NOON } from '../../support/times.ts'
+import { NOON } from '../../../support/times.ts'
 
 /** Someone that asks for units of a shared limit. */
 export interface Rival {

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll } from 'vitest'
-import { ACME, collectProblems } from '../../../support/limiters.ts'
-import { NOON } from '../../../support/times.ts'
+import { ACME, collectProblems } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
 
 /** Returns folders that do not exist yet. They are removed after the tests of a file. */
 export function ownFolders(): () => string {

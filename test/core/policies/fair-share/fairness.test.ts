@@ -2,8 +2,8 @@ import { createLimiter, manualClock, slidingWindow } from '@sluice/core'
 import { fairShare } from '@sluice/core/fair-share'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
-import { sharedRedis } from '../../support/running-redis.ts'
-import { Random } from '../../world/random.ts'
+import { sharedRedis } from '../../../support/running-redis.ts'
+import { Random } from '../../../world/random.ts'
 import { compete, fairDivision, jain, type Rival, type Window } from './competition.ts'
 
 const shared = sharedRedis()

@@ -3,7 +3,7 @@ import { fairShare } from '@sluice/core/fair-share'
 import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sharedRedis } from '../../support/running-redis.ts'
+import { sharedRedis } from '../../../support/running-redis.ts'
 import { answersOf, type Step } from './history.ts'
 
 const shared = sharedRedis()

@@ -5,8 +5,8 @@ import { fairShare } from '@sluice/core/fair-share'
 import { lease, leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
-import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
-import { Random } from '../../world/random.ts'
+import { storesOf, STORES_TO_TEST } from '../../../support/stores.ts'
+import { Random } from '../../../world/random.ts'
 import { answersOf, type Step } from './history.ts'
 
 /** Shares between the users of a tenant, so that stores with a place for each tenant can count them. */

@@ -4,7 +4,7 @@ import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { good, MISUSE, SHORT, windowOf } from './misuse.ts'
 
-const page = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
 const sections = new Set(Array.from(page.matchAll(/^### `(\w+)`$/gm), (match) => match[1]))
 
 describe('the error of', () => {

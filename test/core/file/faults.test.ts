@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ACME } from '../../../support/limiters.ts'
+import { ACME } from '../../support/limiters.ts'
 import {
   allowedOf,
   capped,

@@ -1,6 +1,6 @@
 import { createLimiter, manualClock, type LimiterOptions, type Store } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
-import { NOON } from '../../support/times.ts'
+import { NOON } from '../../../support/times.ts'
 
 /** A call of a tenant or a user, who is also the route by which policies weigh. */
 export interface Step {
