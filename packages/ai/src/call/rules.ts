@@ -69,9 +69,6 @@ export function assertCallOptions(
   }
 }
 
-/** A rule that allows limiters. */
-export const assertLimiter: OptionRule = /* @__PURE__ */ hasMethod('check', 'a limiter')
-
 /** Returns the limiter unless it counts dollars and there are no prices, or lacks live ones. @throws ConfigError */
 export function assertPriced(
   door: string,
@@ -84,8 +81,26 @@ export function assertPriced(
   throw invalidOption(`${door}.prices`, message)
 }
 
-/** The rule of a subject that is the same for all calls, or found at each. */
-export const assertSubject: OptionRule = /* @__PURE__ */ optionRule(
-  (value) => typeof value === 'function' || isObject(value),
-  'a subject, such as { tenant }, or a function that returns one',
-)
+/** The options that every way to limit a client has. */
+type ClientOptions = Omit<CallOptions, keyof BodyOptions> &
+  Partial<Record<'subject' | 'onDenied' | 'waitUntil', unknown>>
+
+/** Throws a `ConfigError` unless a client can be limited. @param own The rules of its other options. */
+export function assertClientOptions<Options extends ClientOptions>(
+  door: string,
+  limiter: Limiter,
+  options: Options,
+  own: OptionRules<Omit<Options, keyof ClientOptions>>,
+): void {
+  const mustBe = 'a subject, such as { tenant }, or a function that returns one'
+  const rules: OptionRules<ClientOptions> = {
+    ...CALL_RULES,
+    subject: optionRule((value) => typeof value === 'function' || isObject(value), mustBe),
+    onDenied: assertFunction,
+    waitUntil: assertFunction,
+    ...own,
+  }
+  assertCallOptions(door, options, rules)
+  hasMethod('check', 'a limiter')(`${door}.limiter`, limiter)
+  assertPriced(door, limiter, options)
+}

@@ -1,7 +1,7 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
 import { signalOf, withDecision } from '@sluice/core/internal/http'
-import { assertFunction, type OptionRules } from '@sluice/core/internal'
+import { assertFunction } from '@sluice/core/internal'
 import { apiOfPath } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
 import { chargedSignal, hasCharged } from '../call/charged-signal.ts'
@@ -12,14 +12,7 @@ import { compilePassThrough, type PassThrough } from '../call/pass-through.ts'
 import { prepareCall } from '../call/prepare.ts'
 import { readBody } from '../call/read-body.ts'
 import { refusalOf } from '../call/refused-body.ts'
-import {
-  assertCallOptions,
-  assertLimiter,
-  assertPriced,
-  assertSubject,
-  BODY_RULES,
-  CALL_RULES,
-} from '../call/rules.ts'
+import { assertClientOptions, BODY_RULES } from '../call/rules.ts'
 
 /** The part of `fetch` that model clients use. */
 export type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -70,19 +63,12 @@ export function refusingFetch(
   options: LimitedFetchOptions,
   unpricedText: (method: string) => string,
 ): FetchLike {
-  const rules: OptionRules<LimitedFetchOptions> = {
-    ...CALL_RULES,
+  assertClientOptions('limitedFetch', limiter, options, {
     ...BODY_RULES,
-    subject: assertSubject,
     // Compiled below.
     passThrough: () => undefined,
-    onDenied: assertFunction,
     fetch: assertFunction,
-    waitUntil: assertFunction,
-  }
-  assertCallOptions('limitedFetch', options, rules)
-  assertLimiter('limitedFetch.limiter', limiter)
-  assertPriced('limitedFetch', limiter, options)
+  })
   const { subject, fetch: send = (input, init) => fetch(input, init), waitUntil } = options
   const mayPass = compilePassThrough(options.passThrough)
 

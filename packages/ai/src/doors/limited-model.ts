@@ -1,31 +1,14 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { denialBody } from '@sluice/core/http'
 import { assertMaxDelay, delay, withDecision } from '@sluice/core/internal/http'
-import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/internal'
+import { hasMethod } from '@sluice/core/internal'
 import { modelMeter, type MeterModel } from '../meter/ai-sdk.ts'
 import { chargedSignal } from '../call/charged-signal.ts'
 import { denialResponse } from '../call/denial.ts'
 import { admitCall } from '../call/admission.ts'
 import type { CallOptions } from '../call/engine.ts'
-import { isCallersTool } from '../call/api.ts'
-import { tokensOf, unitsOfCall } from '../call/call-units.ts'
-import {
-  countedName,
-  leastOutput,
-  modelToCall,
-  outputOf,
-  tierAsked,
-  type PreparedCall,
-} from '../call/prepare.ts'
-import { readProviderOptions, toolRefusal, type CallWithOptions } from '../call/provider-options.ts'
-import {
-  assertCallOptions,
-  assertLimiter,
-  assertPriced,
-  assertSubject,
-  CALL_RULES,
-} from '../call/rules.ts'
-import { byteLength, isObject, objectOf, type Json } from '../json.ts'
+import { prepareModelCall, type ModelCall } from '../call/model-call.ts'
+import { assertClientOptions } from '../call/rules.ts'
 
 /** Options of `limitedModel`. */
 export interface LimitedModelOptions extends Omit<
@@ -57,13 +40,6 @@ export interface AiSdkModel {
   doGenerate(options: any): PromiseLike<any>
   // eslint-disable-next-line typescript/no-explicit-any -- as above
   doStream(options: any): PromiseLike<any>
-}
-
-/** The options of one call, as versions 5 to 7 of the AI SDK pass them. */
-interface ModelCall extends CallWithOptions {
-  readonly maxOutputTokens?: number
-  readonly responseFormat?: unknown
-  readonly abortSignal?: AbortSignal
 }
 
 /** A wait that is longer is no reason to try again. */
@@ -122,20 +98,9 @@ export function limitedModel<Model extends AiSdkModel>(
   limiter: Limiter,
   options: LimitedModelOptions,
 ): Model {
-  const rules: OptionRules<LimitedModelOptions> = {
-    ...CALL_RULES,
-    subject: assertSubject,
-    maxDelayMs: assertMaxDelay,
-    onDenied: assertFunction,
-    waitUntil: assertFunction,
-  }
-  assertCallOptions('limitedModel', options, rules)
-  hasMethod('doGenerate', 'a model of the AI SDK, such as openai("gpt-4o")')(
-    'limitedModel.model',
-    model,
-  )
-  assertLimiter('limitedModel.limiter', limiter)
-  assertPriced('limitedModel', limiter, options)
+  const mustBe = 'a model of the AI SDK, such as openai("gpt-4o")'
+  hasMethod('doGenerate', mustBe)('limitedModel.model', model)
+  assertClientOptions('limitedModel', limiter, options, { maxDelayMs: assertMaxDelay })
   const { maxDelayMs = 30_000, subject, waitUntil, onError } = options
 
   async function begin(call: ModelCall): Promise<[MeterModel, ModelCall]> {
@@ -183,79 +148,4 @@ export function limitedModel<Model extends AiSdkModel>(
     get: () => (model as { [urls]?: unknown })[urls],
     enumerable: true,
   }) as Model
-}
-
-function prepareModelCall(
-  modelId: string,
-  call: ModelCall,
-  options: LimitedModelOptions,
-): PreparedCall & { readonly thinking: number } {
-  const { prompt, tools = [], responseFormat, maxOutputTokens } = call
-  const model = modelToCall(modelId, options)
-  if (!tools.every(isCallersTool) && options.allowFields?.includes('tools') !== true) {
-    throw toolRefusal('tools')
-  }
-  const { fields, thinking, cachesLong } = readProviderOptions(model, call, options.allowFields)
-  const messages = prompt.map(messageToCount)
-  const body = { ...fields, model, messages, tools, format: responseFormat }
-  const [usual, allowed] = outputOf(model, body, thinking, options)
-  // The SDK sends the sum of both as the maximum.
-  const most = allowed - (options.maxOutput ? 0 : thinking)
-  const output = Math.min(maxOutputTokens ?? most, most) + thinking
-  const least = leastOutput(usual - thinking, 0, options) + thinking
-  const bytes = byteLength(JSON.stringify(body))
-  const { input } = tokensOf(body, bytes, options)
-  const usage = {
-    input,
-    output,
-    cacheWrite: input,
-    longCacheWrite: cachesLong ? input : 0,
-    tier: tierAsked(fields),
-  }
-  return {
-    model,
-    countedAs: countedName(model, options.prices),
-    bodyFor: () => '',
-    input,
-    output,
-    usual: Math.min(output, Math.max(usual, least)),
-    floor: Math.min(output, least),
-    thinking,
-    ...unitsOfCall(model, usage, Math.max(input, bytes), options.prices),
-  }
-}
-
-/** A message of the SDK as one that can be estimated. */
-function messageToCount(message: unknown): unknown {
-  if (!isObject(message) || !Array.isArray(message['content'])) return message
-  return { role: message['role'], content: message['content'].map(partToCount) }
-}
-
-/** A part of a message: files are images, or of unknown size. A tool may return some, too. */
-function partToCount(part: unknown): unknown {
-  if (!isObject(part)) return part
-  const { type, mediaType, output, data } = part
-  if (isObject(output)) {
-    const { value } = output
-    const isParts = output['type'] === 'content' && Array.isArray(value)
-    // Names in the data of a tool mean nothing here.
-    return { ...part, output: isParts ? value.map(partToCount) : JSON.stringify(value) }
-  }
-  if (!/^(reasoning-)?(file|media|image)/.test(String(type))) return part
-  if (String(type).startsWith('image') || /^image(\/|$)/.test(String(mediaType))) {
-    return { type: 'input_image', image_url: '' }
-  }
-  const text = objectOf(data)['text']
-  if (typeof text === 'string') return { type: 'text', text }
-  return isHiddenFile(part)
-    ? { type: 'input_file', file_id: 'file' }
-    : { type: 'input_file', file_data: '' }
-}
-
-/** Returns true if a file has sound, or is named by an address or an id: a short text that is no base64. */
-function isHiddenFile({ type, mediaType, data }: Json): boolean {
-  if (/^(audio|video)/.test(String(mediaType))) return true
-  if (/-(url|id|reference)$/.test(String(type)) || data instanceof URL) return true
-  if (typeof data === 'string') return data.length < 256 && /[^A-Za-z0-9+/=]/.test(data)
-  return /^(url|reference)$/.test(String(objectOf(data)['type']))
 }
