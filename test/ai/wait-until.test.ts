@@ -63,20 +63,20 @@ async function settledBy(call: (parts: object) => Promise<unknown>) {
   expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError))
 }
 
-describe('an unbound waitUntil is reported and loses nothing, with', () => {
-  it('modelHandler', () =>
+describe('an unbound waitUntil', () => {
+  it('is reported and loses nothing in modelHandler', () =>
     settledBy(async (parts) => {
       const handle = modelHandler(limiterOf(), { ...chat, ...parts }, send)
       expect(await (await handle(post(QUESTION))).json()).toEqual(recorded.CHAT_JSON)
     }))
 
-  it('limitedFetch', () =>
+  it('is reported and loses nothing in limitedFetch', () =>
     settledBy(async (parts) => {
       const limited = limitedFetch(limiterOf(), { ...options, ...parts, fetch: send })
       expect(await (await limited(post(QUESTION))).json()).toEqual(recorded.CHAT_JSON)
     }))
 
-  it('limitedModel', () =>
+  it('is reported and loses nothing in limitedModel', () =>
     settledBy(async (parts) => {
       const inner: AiSdkModel = {
         specificationVersion: 'v2',

@@ -64,7 +64,7 @@ rate_limiter_decisions_total{rate_limiter_route="chat",rate_limiter_outcome="all
     expect(texts[2]).toMatch(/^# No decision has been counted here yet\. .*\n$/)
   })
 
-  it('escapes labels', async () => {
+  it('escapes the values of labels', async () => {
     const { limiter } = setUpPrometheus()
     await limiter.check({ ...ACME, route: 'a"b\\c\nd' })
     expect(await metricsText(limiter)).toContain(String.raw`rate_limiter_route="a\"b\\c\nd"`)

@@ -116,7 +116,7 @@ describe('a job that is malformed is refused, and not added:', () => {
     await expect(add({ waitAtMost: 'soon' })).rejects.toMatchObject({ option: 'waitAtMost' })
   })
 
-  it('above maxJobs', async () => {
+  it('one of more than maxJobs', async () => {
     const jobs = [1, 2, 3, 4].map((data) => ({ data, subject: acme, cost, id: `job-${data}` }))
     await expect(queue.addAll(jobs)).rejects.toMatchObject({ code: 'queue_full' })
     expect(await countJobs(queue)).toMatchObject({ waiting: 3 })

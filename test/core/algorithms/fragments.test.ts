@@ -19,7 +19,7 @@ describe.each(KIND_NAMES)('on Redis, a %s decides and settles as in memory', (ki
     return policies.toSpliced(position, 0, make('p', 8))
   }
 
-  it('alone', async () => {
+  it('with no other policy', async () => {
     const answers = await decidesLikeMemory([make('p', 4)], shared.store())
     // The history is one of denials, too.
     expect(JSON.stringify(answers)).toContain('"allowed":false')

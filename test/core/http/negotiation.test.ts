@@ -87,7 +87,7 @@ describe('a refusal', () => {
     )
   })
 
-  it('charges nobody', async () => {
+  it('charges nobody for the request', async () => {
     const limiter = perMinute(1)
     await app(limiter, { subject: () => unavailable })()
     await app(limiter, { subject: () => null })()

@@ -39,7 +39,7 @@ describe('a mistake in the options is an error at construction', () => {
     expect(make).toThrow(expect.objectContaining({ option }))
   })
 
-  it('limitGuesses.subject', () => {
+  it('limitGuesses.subject must be a function', () => {
     expect(() => limitGuesses(perMinute(1), { tenant: 'acme' } as never)).toThrow(
       expect.objectContaining({ name: 'ConfigError', option: 'limitGuesses.subject' }),
     )

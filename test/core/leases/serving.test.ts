@@ -194,8 +194,8 @@ describe('while the store fails, leases', () => {
   })
 })
 
-describe('not from leases are', () => {
-  it('shadows', async () => {
+describe('a lease does not serve', () => {
+  it('a policy in shadow mode', async () => {
     const shadow = slidingWindow({ name: 'shadow', ...minute, mode: 'shadow' })
     const { limiter, shared } = setUpLeases([lease(shadow)])
     await spend(limiter, 4)
@@ -203,7 +203,7 @@ describe('not from leases are', () => {
     expect(shared.checks.every(({ fit }) => !fit)).toBe(true)
   })
 
-  it('reservations, which any process can settle', async () => {
+  it('a reservation, which any process can settle', async () => {
     const { limiter, shared, start } = setUpLeases([rpm])
     await spend(limiter, 4)
     const call = await reserve(limiter, ACME, { cost: 10 })

@@ -125,10 +125,10 @@ const limiterOf = (stores: Partial<Stores>, options: ShardedOptions = {}) =>
     extensions: [settings()],
   })
 
-describe('what a move leaves behind', () => {
+describe('a move', () => {
   const clients = [1, 2, 3].map((n) => () => overTcp('ioredis 5', `${inject('redisUrl')}/${n}`))
 
-  it('expires', async () => {
+  it('leaves no keys that last, but for its lists and settings', async () => {
     const prefix = freshPrefix()
     const connections = clients.map((connect) => connect())
     try {

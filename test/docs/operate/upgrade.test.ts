@@ -114,7 +114,7 @@ describe('two budgets beside each other', () => {
   const folder = mkdtempSync(fileURLToPath(new URL('upgrade-', import.meta.url)))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('both deny', async () => {
+  it('both deny a cost that neither has left', async () => {
     const { limiter } = await importBlock<{ limiter: Limiter }>(
       folder,
       'operate/upgrade.md',
