@@ -10,10 +10,11 @@ import {
   type Prices,
 } from '@sluice/ai'
 import { withBudget } from '@sluice/ai/with-budget'
-import { createLimiter, listen, manualClock, type Limiter, type Problem } from '@sluice/core'
+import type { Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { collectProblems, setUp } from '../support/limiters.ts'
 import { DAY, NOON } from '../support/times.ts'
 import { post, subject } from './doors.ts'
 import * as recorded from './recordings.ts'
@@ -60,23 +61,17 @@ const inDays = (days: number): string => dayOf(NOON + days * DAY)
 const pricesOf = (model: string, endsOn?: string): Prices =>
   definePrices({ [model]: { ...price, ...(endsOn && { endsOn }) } })
 
-function setUp(): { limiter: Limiter; clock: ReturnType<typeof manualClock>; heard: Problem[] } {
-  const clock = manualClock(NOON)
-  const heard: Problem[] = []
-  const limiter = createLimiter({
-    store: memory(),
-    clock,
-    policies: modelPolicies({ per: ['tenant'], rpm: 100, daily: usd(1) }),
-    extensions: [listen({ problem: (problem) => void heard.push(problem) })],
-  })
-  return { limiter, clock, heard }
+function setUpModels() {
+  const { problems: heard, listener } = collectProblems()
+  const policies = modelPolicies({ per: ['tenant'], rpm: 100, daily: usd(1) })
+  return { ...setUp(policies, { extensions: [listener] }), heard }
 }
 
 describe.each(Object.entries(DOORS))('a call through %s of a model that ends', (door, call) => {
   it('reports it once a process, however many calls, limiters and spellings there are', async () => {
     const model = `gpt-ends-${door.toLowerCase()}`
     const prices = pricesOf(model, inDays(120))
-    const [first, second] = [setUp(), setUp()]
+    const [first, second] = [setUpModels(), setUpModels()]
     for (const name of [model, `openai/${model}`, `${model}-2026-01-02`]) {
       await call(first.limiter, name, prices)
       await call(second.limiter, name, prices)
@@ -89,7 +84,7 @@ describe.each(Object.entries(DOORS))('a call through %s of a model that ends', (
   it('is silent until 120 days before the end, by the clock of the limiter', async () => {
     const model = `gpt-later-${door.toLowerCase()}`
     const prices = pricesOf(model, inDays(122))
-    const { limiter, clock, heard } = setUp()
+    const { limiter, clock, heard } = setUpModels()
     await call(limiter, model, prices)
     expect(heard).toEqual([])
     clock.advance(2 * DAY)
@@ -98,7 +93,7 @@ describe.each(Object.entries(DOORS))('a call through %s of a model that ends', (
   })
 
   it('reports each model, also one that has ended, and none without an end', async () => {
-    const { limiter, heard } = setUp()
+    const { limiter, heard } = setUpModels()
     const [past, other, endless] = ['past', 'other', 'endless'].map((name) => `${name}-${door}`)
     await call(limiter, past ?? '', pricesOf(past ?? '', inDays(-1)))
     await call(limiter, other ?? '', pricesOf(other ?? '', inDays(1)))

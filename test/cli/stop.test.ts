@@ -1,7 +1,8 @@
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
-import { createLimiter, listen, slidingWindow, type Problem } from '@sluice/core'
+import { createLimiter, slidingWindow } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { collectProblems } from '../support/limiters.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { ACME, createOperator, FREE, type Operator } from './operator.ts'
@@ -221,15 +222,12 @@ describe('a configuration that is almost full', () => {
     expect((await app.sluice(['doctor'])).out).toContain(
       'configuration_almost_full: the stored settings are 80 % full',
     )
-    const problems: Problem[] = []
+    const { problems, listener } = collectProblems()
     const { url, token } = redis.local
     const limiter = createLimiter({
       store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
       policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] })],
-      extensions: [
-        runtimeConfiguration({ allow: { rpm: ['limit'] } }),
-        listen({ problem: (problem) => void problems.push(problem) }),
-      ],
+      extensions: [runtimeConfiguration({ allow: { rpm: ['limit'] } }), listener],
     })
     await limiter.check(ACME)
     expect(problems.map(({ code }) => code)).toEqual(['configuration_almost_full'])

@@ -1,8 +1,8 @@
 import { metrics as globalMetrics, trace } from '@opentelemetry/api'
-import { fixedWindow, type Problem, listen } from '@sluice/core'
+import { fixedWindow } from '@sluice/core'
 import { metrics, modelTelemetry, telemetry, traces, type TelemetryOptions } from '@sluice/otel'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { ACME, setUp } from '../support/limiters.ts'
+import { ACME, collectProblems, setUp } from '../support/limiters.ts'
 import { setUpTelemetry, startSdk } from './support.ts'
 
 const rpm = fixedWindow({ name: 'rpm', limit: 100, window: '1m', per: ['tenant'] })
@@ -93,10 +93,10 @@ describe('flush', () => {
   })
 
   it('that fails is a problem, and no decision fails with it', async () => {
-    const problems: Problem[] = []
+    const { problems, listener } = collectProblems()
     const extensions = [
       telemetry({ flush: () => Promise.reject(new Error('collector is down')) }),
-      listen({ problem: (problem) => void problems.push(problem) }),
+      listener,
     ]
     const { limiter } = setUp([rpm], { extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)

@@ -1,20 +1,21 @@
-import { concurrency, createLimiter, dailyCap, listen, type Problem } from '@sluice/core'
+import { concurrency, createLimiter, dailyCap } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { countJobs, failedJobs, JobError, limitedQueue, retryJobs, work } from '@sluice/queue'
 import { describe, expect, it, vi } from 'vitest'
+import { collectProblems } from '../support/limiters.ts'
 import { PATIENTLY } from '../support/patience.ts'
 
 const acme = { tenant: 'acme' }
 
 function setUp(options: object = {}) {
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const limiter = createLimiter({
     store: memory(),
     policies: [
       dailyCap({ name: 'daily', limit: 100, per: ['tenant'], unit: 'token' }),
       concurrency({ name: 'inFlight', limit: 5, per: ['tenant'] }),
     ],
-    extensions: [listen({ problem: (problem) => void problems.push(problem) })],
+    extensions: [listener],
   })
   const queue = limitedQueue(limiter, { name: 'q', backoff: '1ms', ...options })
   const add = () => queue.add('data', { subject: acme, cost: { token: 10 } })

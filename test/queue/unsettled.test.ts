@@ -1,18 +1,19 @@
-import { createLimiter, dailyCap, listen, manualClock, type Problem } from '@sluice/core'
+import { createLimiter, dailyCap, manualClock } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { countJobs, limitedQueue, work } from '@sluice/queue'
 import { expect, it } from 'vitest'
+import { collectProblems } from '../support/limiters.ts'
 import { operationOf, TURN } from '../../packages/queue/dist/state/operations.js'
 import type { Result } from '../../packages/queue/dist/state/requests.js'
 
 it('a job that can never be settled is reported once, and leaves the queue', async () => {
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const [store, clock] = [memory(), manualClock(Date.UTC(2026, 0, 15))]
   const limiter = createLimiter({
     store,
     clock,
     policies: [dailyCap({ name: 'daily', limit: 100, per: ['tenant'] })],
-    extensions: [listen({ problem: (problem) => void problems.push(problem) })],
+    extensions: [listener],
   })
   const queue = limitedQueue(limiter, { name: 'q' })
   const { id } = await queue.add('data', { subject: { tenant: 'acme' } })

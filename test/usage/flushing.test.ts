@@ -1,4 +1,4 @@
-import { listen, StoreError, type Problem, type Store } from '@sluice/core'
+import { StoreError, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { flushUsage } from '@sluice/usage'
@@ -104,10 +104,10 @@ describe('a flush', () => {
     'that fails %s it has arrived is sent again, and counts once',
     async (how) => {
       const { store, fail } = countedStore()
-      const problems: Problem[] = []
+      const { problems, listener } = collectProblems()
       const { limiter } = recording(undefined, {
         store,
-        extensions: [listen({ problem: (problem) => void problems.push(problem) })],
+        extensions: [listener],
       })
       fail(how)
       for (let flush = 0; flush < 5; flush += 1) {
@@ -162,9 +162,9 @@ describe('a flush', () => {
   })
 
   it('is made, and a problem, if waitUntil throws', async () => {
-    const problems: Problem[] = []
+    const { problems, listener } = collectProblems()
     const { limiter } = recording(undefined, {
-      extensions: [listen({ problem: (problem) => void problems.push(problem) })],
+      extensions: [listener],
     })
     await limiter.check(SUBJECT, { ...COST, waitUntil: outsideOfRequests })
     expect(problems).toMatchObject([

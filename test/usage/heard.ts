@@ -1,14 +1,12 @@
 import {
   createLimiter,
   dailyCap,
-  listen,
   manualClock,
   slidingWindow,
   type Extension,
   type Limiter,
   type OnStoreError,
   type Policy,
-  type Problem,
   type Store,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
@@ -18,7 +16,7 @@ import { metricsText, prometheus } from '@sluice/otel/prometheus'
 import { recordUsage } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { afterEach, beforeEach, vi } from 'vitest'
-import { ACME } from '../support/limiters.ts'
+import { ACME, collectProblems } from '../support/limiters.ts'
 import { losingStore } from '../support/losing-store.ts'
 import { NOON } from '../support/times.ts'
 
@@ -110,16 +108,13 @@ export async function setUp(onStoreError: OnStoreError, inner: Store = memory())
   const clock = manualClock(NOON)
   const losing = losingStore(inner)
   const listening = listeners(clock)
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const limiter = createLimiter({
     store: losing.store,
     clock,
     policies: MONEY,
     onStoreError,
-    extensions: [
-      ...listening.extensions,
-      listen({ problem: (problem) => void problems.push(problem) }),
-    ],
+    extensions: [...listening.extensions, listener],
   })
   const first = await reserve(limiter, ACME, { cost: { ...FIRST } })
   if (!first.allowed) throw new Error('It fits')

@@ -1,17 +1,12 @@
-import { createLimiter, fixedWindow, listen, type Problem } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
+import { fixedWindow } from '@sluice/core'
 import { expect, it } from 'vitest'
+import { collectProblems, setUp } from '../../support/limiters.ts'
 
 /** A limiter with a policy for each user, and the problems that it reports. */
 function setUpUsers(per: readonly string[]) {
   const user = fixedWindow({ name: 'user', limit: 1_000, window: '1d', per, onMissing: 'skip' })
-  const problems: Problem[] = []
-  const problem = (told: Problem) => void problems.push(told)
-  const limiter = createLimiter({
-    store: memory(),
-    policies: [user],
-    extensions: [listen({ problem })],
-  })
+  const { problems, listener } = collectProblems()
+  const { limiter } = setUp([user], { extensions: [listener] })
   const check = async (times: number, subject: Record<string, string | undefined>) => {
     for (let time = 0; time < times; time += 1) await limiter.check(subject)
   }

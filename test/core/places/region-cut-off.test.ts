@@ -1,29 +1,21 @@
-import {
-  createLimiter,
-  fixedWindow,
-  listen,
-  StoreError,
-  type Decision,
-  type Problem,
-  type Store,
-} from '@sluice/core'
+import { createLimiter, fixedWindow, StoreError, type Decision, type Store } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { regional } from '@sluice/core/regional'
 import { release, reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
-import { ACME } from '../../support/limiters.ts'
+import { ACME, collectProblems } from '../../support/limiters.ts'
 import { Watched } from '../../support/watched-store.ts'
 import { limiterIn, allowedOf, BUDGET, BURST, DAILY, LIMIT, per, type Policies } from './regions.ts'
 
 function setUp(policies: Policies, perRegion: string[] = []) {
   const [home, here] = [new Watched(memory()), new Watched(memory())]
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const limiter = createLimiter({
     store: regional({ home, here, perRegion }),
     policies,
     onStoreError: 'allow',
-    extensions: [listen({ problem: (problem) => problems.push(problem) })],
+    extensions: [listener],
   })
   return { home, here, limiter, problems }
 }

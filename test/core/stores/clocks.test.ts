@@ -1,52 +1,18 @@
-import {
-  createLimiter,
-  dailyCap,
-  fixedWindow,
-  sessionWindow,
-  slidingWindow,
-  type Limiter,
-} from '@sluice/core'
+import { fixedWindow, sessionWindow, slidingWindow } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startLocal } from '@sluice/local'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
-import { connect, keysUnder } from '../../support/redis.ts'
+import { keysUnder } from '../../support/redis.ts'
 import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
+import { limiterOf, redisWithUsers } from './restricted-users.ts'
 
-const per = ['tenant']
-const policies = [
-  dailyCap({ name: 'daily', limit: 4, per }),
-  slidingWindow({ name: 'rpm', limit: 4, window: '1m', per }),
-]
+const own = redisWithUsers()
 
-// Its users are restricted here, so it is shared with nobody.
-let server: RedisServer
-let redis: Redis
-
-beforeAll(async () => {
-  server = await startRedisServer()
-  redis = connect(server.url)
-})
 afterEach(() => {
   vi.useRealTimers()
 })
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
-
-/** A server in front of Redis that acts as a user with only these rights. */
-async function restricted(name: string, ...rules: string[]): Promise<LocalServer> {
-  await redis.acl('SETUSER', name, 'reset', 'on', '>secret', ...rules)
-  return startLocal({ redisUrl: `redis://${name}:secret@127.0.0.1:${server.port}` })
-}
-
-function limiterOf({ url, token }: LocalServer, prefix = freshPrefix()): Limiter {
-  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
-  return createLimiter({ store, policies, onStoreError: 'deny' })
-}
 
 /** Puts the machine's clock elsewhere, and nothing else. */
 function setMachineClock(at: number): void {
@@ -55,7 +21,7 @@ function setMachineClock(at: number): void {
 
 describe('on Redis', () => {
   it('lets callers whose clocks differ by years share one budget, by its own clock', async () => {
-    const local = await startLocal({ redisUrl: server.url })
+    const local = await startLocal({ redisUrl: own.url })
     const prefix = freshPrefix()
     const realNow = Date.now()
     const allowed: boolean[] = []
@@ -73,7 +39,7 @@ describe('on Redis', () => {
   })
 
   it('decides by the clock of the caller if it refuses TIME in scripts', async () => {
-    const local = await restricted('timeless', '~*', '+@all', '-time')
+    const local = await own.restricted('timeless', '~*', '+@all', '-time')
     const limiter = limiterOf(local)
     const start = Date.UTC(2026, 0, 15, 23, 59, 30)
     setMachineClock(start)
@@ -99,7 +65,7 @@ describe('by the clocks of callers that differ by seconds', () => {
     ['a session', sessionWindow({ name: 'e', limit: 5, idle: '5s', per: ['tenant'] })],
     ['a sliding window', slidingWindow({ name: 's', limit: 5, window: '1s', per: ['tenant'] })],
   ])('%s keeps to its limit: no fast clock lets its keys expire early', async (_, policy) => {
-    const local = await restricted('skewed', '~*', '+@all', '-time')
+    const local = await own.restricted('skewed', '~*', '+@all', '-time')
     const { url, token } = local
     const prefix = freshPrefix()
     const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
@@ -109,8 +75,8 @@ describe('by the clocks of callers that differ by seconds', () => {
     const ask = (now: number, id = 'late') => store.check(storeRequest(rules, entries, { now, id }))
     for (let time = 0; time < 5; time += 1) await ask(start + 4_900, `id${time}`)
     // The slow caller's window is not over when the fast one's is: its key outlives both.
-    const [key = ''] = await keysUnder(redis, prefix)
-    expect(await redis.pttl(key)).toBeGreaterThan(10_000)
+    const [key = ''] = await keysUnder(own.redis, prefix)
+    expect(await own.redis.pttl(key)).toBeGreaterThan(10_000)
     expect((await ask(start)).verdicts[0]?.fits).toBe(false)
     await local.close()
   })

@@ -1,10 +1,11 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { createLimiter, slidingWindow } from '@sluice/core'
 import { redis, type RedisOptions } from '@sluice/core/redis'
 import { Redis } from 'ioredis'
 import { createClient, createClientPool } from 'redis'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { freshPrefix } from '../../support/stores.ts'
+import { decidesThroughClient } from './decides-through-client.ts'
 
 type Client = RedisOptions['client']
 
@@ -61,21 +62,10 @@ const CLIENTS: Record<string, () => Client | Promise<Client>> = {
 
 describe('a client of Redis over TCP', () => {
   it.each(Object.entries(CLIENTS))('decides, resets and counts: %s', async (_, make) => {
-    const limiter = createLimiter({
-      store: redis({ client: await make(), prefix: freshPrefix(), timeoutMs: 30_000 }),
-      policies: [
-        dailyCap({ name: 'daily', limit: 9, per: ['tenant'] }),
-        slidingWindow({ name: 'rpm', limit: 2, window: '1h', per: ['tenant'] }),
-      ],
-    })
-    const subject = { tenant: 'täńänt 🙂' }
-    const decisions = [await limiter.check(subject), await limiter.check(subject)]
-    decisions.push(await limiter.check(subject))
-    expect(decisions.map(({ degraded }) => degraded)).toEqual([undefined, undefined, undefined])
-    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])
-    expect(decisions[2]?.policies.map(({ remaining }) => remaining)).toEqual([7, 0])
-    await limiter.reset(subject)
-    expect(await limiter.check(subject)).toMatchObject({ allowed: true, degraded: undefined })
+    expect.hasAssertions()
+    await decidesThroughClient(
+      redis({ client: await make(), prefix: freshPrefix(), timeoutMs: 30_000 }),
+    )
   })
 })
 

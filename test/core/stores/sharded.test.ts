@@ -2,11 +2,9 @@ import {
   ConfigError,
   createLimiter,
   dailyCap,
-  listen,
   slidingWindow,
   type Limiter,
   type LimiterOptions,
-  type Problem,
 } from '@sluice/core'
 import { breaker } from '@sluice/core/breaker'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
@@ -14,6 +12,7 @@ import { lease, leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { sharded } from '@sluice/core/sharded'
 import { describe, expect, it } from 'vitest'
+import { collectProblems } from '../../support/limiters.ts'
 import { Watched } from '../../support/watched-store.ts'
 
 const RPM = slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] })
@@ -69,12 +68,12 @@ describe('sharded', () => {
 
   it('degrades the tenants of a store that fails, and no other, and names it', async () => {
     const stores = { a: new Watched(memory()), b: new Watched(memory()) }
-    const problems: Problem[] = []
+    const { problems, listener } = collectProblems()
     const limiter = createLimiter({
       store: sharded({ a: breaker(stores.a), b: stores.b }),
       policies: [RPM],
       onStoreError: 'deny',
-      extensions: [listen({ problem: (problem) => problems.push(problem) })],
+      extensions: [listener],
     })
     const places = new Map<string, string | undefined>()
     for (const tenant of TENANTS.slice(0, 40)) {
@@ -133,12 +132,12 @@ describe('sharded', () => {
 
   it('says once that each of two stores has failed, and which is back', async () => {
     const stores = { a: new Watched(memory()), b: new Watched(memory()) }
-    const problems: Problem[] = []
+    const { problems, listener } = collectProblems()
     const limiter = createLimiter({
       store: sharded(stores),
       policies: [RPM],
       onStoreError: 'deny',
-      extensions: [listen({ problem: (problem) => problems.push(problem) })],
+      extensions: [listener],
     })
     const checkAll = async () => {
       for (const tenant of TENANTS.slice(0, 20)) await limiter.check({ tenant })

@@ -5,14 +5,13 @@ import {
   slidingWindow,
   tokenBucket,
   type Policy,
-  listen,
   manualClock,
-  type Problem,
 } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { adaptiveLimit } from '@sluice/core/upstream'
 import { describe, expect, it } from 'vitest'
+import { collectProblems } from '../../support/limiters.ts'
 import { NOON } from '../../support/times.ts'
 import { refusal } from '../policies/fair-share/refusal.ts'
 
@@ -72,16 +71,13 @@ describe('adaptiveLimit refuses', () => {
 })
 
 it('says once that no call was observed', async () => {
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const clock = manualClock(NOON)
   const limiter = createLimiter({
     store: memory(),
     clock,
     policies: [inFlight],
-    extensions: [
-      adaptiveLimit({ policy: 'calls', min: 5 }),
-      listen({ problem: (problem) => problems.push(problem) }),
-    ],
+    extensions: [adaptiveLimit({ policy: 'calls', min: 5 }), listener],
   })
   for (let call = 0; call < 300; call += 1) {
     await limiter.check({})
@@ -92,13 +88,17 @@ it('says once that no call was observed', async () => {
 })
 
 it('says nothing of the sort where calls are observed, here or in another instance', async () => {
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const clock = manualClock(NOON)
   const store = memory()
   const make = () => {
     const model = adaptiveLimit({ policy: 'calls', min: 5 })
-    const tell = listen({ problem: (problem) => problems.push(problem) })
-    const limiter = createLimiter({ store, clock, policies: [inFlight], extensions: [model, tell] })
+    const limiter = createLimiter({
+      store,
+      clock,
+      policies: [inFlight],
+      extensions: [model, listener],
+    })
     return { model, limiter }
   }
   const [proxy, route] = [make(), make()]
