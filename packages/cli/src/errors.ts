@@ -58,10 +58,9 @@ function textOf(error: SluiceError): string {
     if (expected === undefined) return `${path}: ${error.reason}`
     return `runtimeConfiguration does not allow to change ${path}, but ${expected}: add it to "allow" in your file of limits`
   }
-  // The page that the text names is not in the folder of the project.
-  const text = error.message
-    .replace(/^Sluice: /, '')
-    .replace(/ \(docs\/errors\.md#(\w+)\)$/, ' ($1)')
+  const { option: at = error instanceof InputError && error.input } = error as Partial<ConfigError>
+  // The page that the message names is not in the folder of the project.
+  const text = `${at ? `${at}: ` : ''}${error.reason} (${error.code})`
   return OF_STORE.test(error.code) ? `${text}. To find out why: ${command('doctor')}` : text
 }
 

@@ -53,10 +53,13 @@ export type ErrorCode = ConfigErrorCode | InputErrorCode | StoreErrorCode
  */
 export abstract class SluiceError<Code extends ErrorCode = ErrorCode> extends Error {
   declare readonly code: Code
+  /** The message alone, without the option or input at fault. */
+  declare readonly reason: string
 
-  constructor(code: Code, message: string) {
+  constructor(code: Code, message: string, reason: string = message) {
     super(`Sluice: ${message} (docs/errors.md#${code})`)
     this.code = code
+    this.reason = reason
   }
 }
 
@@ -71,15 +74,12 @@ export class ConfigError extends SluiceError<ConfigErrorCode> {
   override readonly name = 'ConfigError'
   /** The path of the option at fault, such as `slidingWindow.window`. */
   declare readonly option: string
-  /** The message without the option. */
-  declare readonly reason: string
 
   /** @param given The value of the option, to show it in the message. Leave it out if it is a secret. */
   constructor(code: ConfigErrorCode, option: string, reason: string, ...given: [given?: unknown]) {
     for (const value of given) reason += ` (given: ${show(value)})`
-    super(code, `${option}: ${reason}`)
+    super(code, `${option}: ${reason}`, reason)
     this.option = option
-    this.reason = reason
   }
 }
 
@@ -88,13 +88,10 @@ export class InputError extends SluiceError<InputErrorCode> {
   override readonly name = 'InputError'
   /** The field at fault, such as `subject.tenant` or `cost.token`. */
   declare readonly input: string
-  /** The message without the input. */
-  declare readonly reason: string
 
   constructor(code: InputErrorCode, input: string, reason: string) {
-    super(code, `${input}: ${reason}`)
+    super(code, `${input}: ${reason}`, reason)
     this.input = input
-    this.reason = reason
   }
 }
 
@@ -103,13 +100,15 @@ export class StoreError extends SluiceError<StoreErrorCode> {
   override readonly name = 'StoreError'
   /** The HTTP status of the store's answer, if there was one. */
   declare readonly status: number | undefined
+  /** The code word of Redis if it refused, such as `OOM`, `READONLY` or `NOPERM`. */
+  declare word?: string | undefined
   /** The name of the database that failed, if the store has several. */
   declare readonly place?: string
   /** The place that failed, as decisions name it, if the store has several. */
   declare origin?: string
 
-  constructor(code: StoreErrorCode, message: string, status?: number) {
-    super(code, message)
+  constructor(code: StoreErrorCode, reason: string, status?: number) {
+    super(code, reason)
     this.status = status
   }
 }

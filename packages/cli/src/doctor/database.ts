@@ -24,7 +24,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 /** The answers of one database. */
 interface Answer {
-  /** The error of a write. Empty if it was done. */
+  /** The code word of a refused write. Empty if it was done. */
   readonly refusal: string
   /** The eviction policy of a Redis: empty if its user may not ask for it. */
   readonly eviction?: string | undefined
@@ -72,7 +72,7 @@ export async function writeRefusal(
 ): Promise<string | undefined> {
   const dimensions = Object.entries(subject).map(([name, value]) => `${name}=${value}`)
   const { refusal } = await answerAt(limiter, ['doctor', ...dimensions].join(':'))
-  return refusal === '' ? undefined : reasonOf(refusal)
+  return refusal || undefined
 }
 
 /** Writes a record under a key for a millisecond. Redis also says why it does not, and whether it evicts. */
@@ -81,7 +81,7 @@ async function answerAt(limiter: Limiter, key: string): Promise<Answer> {
   const startedAt = Date.now()
   try {
     const answer = await store.run({ kind: ASK, keys: [key], data: undefined, startedAt })
-    if (answer) return answer
+    if (answer) return { ...answer, refusal: answer.refusal && wordOf(answer.refusal) }
   } catch (error) {
     const { code } = error as StoreError
     if (DEAD.has(code)) return { refusal: '', failure: code }
@@ -92,7 +92,7 @@ async function answerAt(limiter: Limiter, key: string): Promise<Answer> {
   } catch (error) {
     // Decisions have found other failures.
     if (error instanceof StoreError && error.code === 'store_refused') {
-      return { refusal: error.message, place: error.place }
+      return { refusal: wordOf(error.word ?? ''), place: error.place }
     }
   }
   return { refusal: '' }
@@ -156,7 +156,7 @@ function refusals(answers: readonly Answer[]): Finding[] {
   for (const { refusal, place = '' } of answers) {
     if (refusal === '') continue
     // A place that is named after a tenant is in a node without a name.
-    const cause = `${place.includes('=') ? '' : place} ${reasonOf(refusal)}`
+    const cause = `${place.includes('=') ? '' : place} ${refusal}`
     tenants.set(cause, (tenants.get(cause) ?? 0) + 1)
   }
   return Array.from(tenants, ([cause, count]) => {
@@ -171,8 +171,8 @@ function refusals(answers: readonly Answer[]): Finding[] {
   })
 }
 
-/** Returns the code word of an error. Within a script, Redis 7 has another text for NOPERM, and older ones have a prefix. */
-const reasonOf = (refusal: string): string =>
+/** Returns the code word of a refusal of Redis. Within a script, Redis 7 has another text for NOPERM, and older ones have a prefix. */
+const wordOf = (refusal: string): string =>
   /can't (?:run|access)/.test(refusal)
     ? 'NOPERM'
     : (/\b(?!ERR\b)[A-Z]{3,}\b/.exec(refusal)?.[0] ?? 'an error')

@@ -83,12 +83,16 @@ export function durableObjects(
   /** Sends a message to the object of a place. It is never repeated: it may have been done. */
   async function send(place: string, message: string, startedAt: number): Promise<Answer> {
     const call = async (): Promise<Answer> => {
-      // A stub that has failed once is of no more use.
-      const id = namespace.idFromName(prefix === undefined ? place : `${prefix}/${place}`)
-      const object = namespace.get(id, locationHint === undefined ? {} : { locationHint })
-      return object.sluice(message)
+      try {
+        // A stub that has failed once is of no more use.
+        const id = namespace.idFromName(prefix === undefined ? place : `${prefix}/${place}`)
+        const object = namespace.get(id, locationHint === undefined ? {} : { locationHint })
+        return await object.sluice(message)
+      } catch (error) {
+        throw failureOf(error)
+      }
     }
-    const answer = await withDeadline(timeoutMs, startedAt, call, failureOf)
+    const answer = await withDeadline(timeoutMs, startedAt, call)
     if ('refusal' in answer) throw refusalOf(answer)
     if ('failure' in answer) throw new StoreError(answer.failure.code, answer.failure.message)
     return answer

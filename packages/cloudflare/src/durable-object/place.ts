@@ -108,14 +108,10 @@ export class Place implements OwnPlace {
       return await work(this.#tiers, call)
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      return { failure: { code: error.code, message: messageOf(error) } }
+      return { failure: { code: error.code, message: error.reason } }
     }
   }
 }
-
-/** Returns the message of an error without the frame that `StoreError` puts around it. */
-const messageOf = ({ message }: StoreError): string =>
-  message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, '')
 
 /** Returns the error to throw for an answer without a result. */
 export const refusalOf = (answer: Answer): StoreError =>

@@ -71,7 +71,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
       const request = { ...given, policies: countedRules(given.policies) }
       const { mark, fit, apply, entries } = request
       // What is released when nobody settles it can be released by every process.
-      if (reserving && apply && mark && mark.kind === KEPT && entries.some(isLeased)) {
+      if (reserving && apply && mark?.kind === KEPT && entries.some(isLeased)) {
         return reserving.reserve(request, mark.data as number)
       }
       return mark || fit ? store.check(request) : serving.check(request)

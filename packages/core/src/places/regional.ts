@@ -86,7 +86,7 @@ export function regional(options: RegionalOptions): PlacedStore {
 }
 
 /** The denial of what no process may count by itself, while home or the region's own store cannot be reached. */
-function denial({ code, message, place }: StoreError, now: number): StoreReply {
+function denial({ code, reason, place }: StoreError, now: number): StoreReply {
   const means =
     place === HOME
       ? 'Meanwhile this region serves the units that it holds, and denies the rest'
@@ -98,7 +98,7 @@ function denial({ code, message, place }: StoreError, now: number): StoreReply {
     verdicts: [],
     values: [],
     degraded: { cause: code, mode: 'deny' },
-    problem: { code, message: `${place}: ${message.replace(/^Sluice: /, '')}. ${means}`, place },
+    problem: { code, message: `${place}: ${reason} (docs/errors.md#${code}). ${means}`, place },
   }
 }
 

@@ -4,14 +4,12 @@ import { StoreError } from '../errors.ts'
 /**
  * Runs a call, and aborts it `timeoutMs` after `startedAt`.
  *
- * @param failureOf Returns the error to throw for one of the call.
  * @throws StoreError `store_timeout`
  */
 export async function withDeadline<T>(
   timeoutMs: number,
   startedAt: number,
   call: (signal: AbortSignal) => Promise<T>,
-  failureOf: (error: unknown) => unknown,
 ): Promise<T> {
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -32,8 +30,6 @@ export async function withDeadline<T>(
       timer = setTimeout(abort, leftMs)
       call(controller.signal).then(resolve, reject)
     })
-  } catch (error) {
-    throw failureOf(error)
   } finally {
     clearTimeout(timer)
   }

@@ -2,7 +2,7 @@
  * A fence: what a store keeps under a key of which another store has taken over the counts. Decisions and settlements
  * refuse it. In Redis it is a list, which nothing else of Sluice is.
  */
-import { StoreError } from '../../errors.ts'
+import { RedisError } from '../redis/transport.ts'
 
 /** The value that a key had. */
 export interface Copy {
@@ -15,7 +15,7 @@ export interface Copy {
 const copies = new WeakMap<object, Copy>()
 
 const refuse = (): never => {
-  throw new StoreError('store_refused', 'The store refused the command: WRONGTYPE')
+  throw new RedisError('WRONGTYPE')
 }
 
 /** Returns a fence for a store in memory. Whoever looks at it as at a state gets the error that Redis gives. */

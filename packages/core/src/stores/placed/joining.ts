@@ -151,9 +151,9 @@ export function joining(
       return shareAnswer(member, 'joining', startedAt, () => load(member, startedAt))
     }
     const join = (signal: AbortSignal): Promise<void> => joinTogether(member, signal)
-    return withDeadline(timeoutMs, startedAt, join, (error) =>
-      error instanceof StoreError && error.place === undefined ? errorAt(name, error) : error,
-    )
+    return withDeadline(timeoutMs, startedAt, join).catch((error: unknown) => {
+      throw error instanceof StoreError && error.place === undefined ? errorAt(name, error) : error
+    })
   }
 }
 
@@ -177,12 +177,7 @@ function shareAnswer<Name extends 'asking' | 'joining'>(
 async function isSoonTrue(answer: Promise<boolean>, timeoutMs?: number): Promise<boolean> {
   if (timeoutMs === undefined) return answer
   try {
-    return await withDeadline(
-      timeoutMs / 4,
-      systemClock(),
-      () => answer,
-      (error) => error,
-    )
+    return await withDeadline(timeoutMs / 4, systemClock(), () => answer)
   } catch (error) {
     if (error instanceof StoreError && error.code === 'store_timeout') return false
     throw error

@@ -1,27 +1,27 @@
 /* A store of several, which says its name. */
 import type { Store } from '../store.ts'
 import { systemClock } from '../../clock.ts'
-import { StoreError, type StoreErrorCode } from '../../errors.ts'
+import { StoreError } from '../../errors.ts'
 import { isWrite } from './fence.ts'
 import { hasMoved } from './shard-record.ts'
 
 /** Returns a store whose replies and errors name it. */
 export function named(name: string, store: Store): Store {
   const hasGone = (): StoreError =>
-    errorOf(
-      name,
-      'store_moved',
-      'the tenant has moved to another database; start this process with the list of databases that has it',
-    )
+    errorAt(name, {
+      code: 'store_moved',
+      reason:
+        'the tenant has moved to another database; start this process with the list of databases that has it',
+    })
   const isMoved = (keys: readonly string[], startedAt: number): Promise<boolean> =>
     store.run(hasMoved(keys, startedAt))
 
   /** Throws the error of a call about these keys. */
   async function fail(error: unknown, keys: readonly string[], startedAt: number): Promise<never> {
     if (!(error instanceof StoreError)) throw error
-    const { code, message } = error
+    const { word } = error
     // A fence is of another type than what it replaces.
-    const mayBeMoved = code === 'store_refused' && /WRONGTYPE|ERR/.test(message)
+    const mayBeMoved = word === 'WRONGTYPE' || word === 'ERR'
     if (mayBeMoved && (await isMoved(keys, startedAt).catch(() => false))) throw hasGone()
     throw errorAt(name, error)
   }
@@ -60,11 +60,8 @@ export function named(name: string, store: Store): Store {
   }
 }
 
-const errorOf = (name: string, code: StoreErrorCode, text: string, status?: number): StoreError =>
-  Object.assign(new StoreError(code, `${name}: ${text}`, status), { place: name })
-
 /** Returns the error of the store of this name. */
-export function errorAt(name: string, { code, message, status }: StoreError): StoreError {
-  const text = message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, '')
-  return errorOf(name, code, text, status)
+export function errorAt(place: string, error: Pick<StoreError, 'code' | 'reason'>): StoreError {
+  const { code, reason, status, word }: Partial<StoreError> & typeof error = error
+  return Object.assign(new StoreError(code, `${place}: ${reason}`, status), { place, word })
 }

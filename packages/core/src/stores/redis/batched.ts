@@ -1,7 +1,8 @@
 /* The function `batched`: a store around a store in Redis that makes the decisions of one moment in one script call. */
 import type { Operation, Store, StoreReply, StoreRequest } from '../store.ts'
 import { assertStore } from '../store.ts'
-import { ConfigError, StoreError } from '../../errors.ts'
+import { RedisError } from './transport.ts'
+import { ConfigError } from '../../errors.ts'
 import { endOfTurn } from '../../internal/end-of-turn.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../../internal/validation.ts'
@@ -169,7 +170,5 @@ const DECIDE_ALL: LuaOperationKind<Answers, Batched> = {
 /** Returns the reply to one of several requests, whose answer may be the text of an error. */
 function replyOf(answer: unknown, request: StoreRequest): StoreReply {
   if (typeof answer !== 'string') return parseCheckReply(answer, request)
-  // Only the code word is passed on. The rest may quote keys and arguments.
-  const word = /^[A-Z]{2,}/.exec(answer)?.[0]
-  throw new StoreError('store_refused', `The store refused the command: ${word}`)
+  throw new RedisError(answer)
 }

@@ -3,11 +3,12 @@
  * nodes and their connections; the way of a command is ours, because theirs may lead beyond the deadline, or send twice.
  * See https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec
  */
+import type { StoreError } from '../../errors.ts'
 import { growingPauses, pause } from '../../internal/single-flight.ts'
 import { slotOf } from './slot.ts'
 import {
   notConnected,
-  RedisError,
+  type RedisError,
   type Command,
   type NodeTransport,
   type Transport,
@@ -57,8 +58,9 @@ export function clusterTransport(nodes: ClusterNodes): Transport {
         if (!node || signal.aborted) throw notConnected()
         return await node(command, signal, asked !== undefined)
       } catch (error) {
-        const [word, , address = ''] = error instanceof RedisError ? error.message.split(' ') : []
-        const next = word === 'ASK' && !asked ? nodes.at(address) : undefined
+        const { word } = error as StoreError
+        const address = word === 'ASK' && !asked && (error as RedisError).find(/\S+$/)?.[0]
+        const next = address ? nodes.at(address) : undefined
         asked = next
         if (next) continue
         if (word === 'MOVED') await refresh(key)

@@ -1,6 +1,7 @@
 /* A store in Redis, whatever sends its commands: scripts, their cache, and one deadline for each call. */
+import type { StoreError } from '../../errors.ts'
+import type { Command, RedisError, Transport } from './transport.ts'
 import { systemClock } from '../../clock.ts'
-import { StoreError } from '../../errors.ts'
 import { hex } from '../../internal/hex.ts'
 import { assertName, assertPositiveInteger } from '../../internal/validation.ts'
 import { decidingScript } from '../../lua/program.ts'
@@ -8,7 +9,6 @@ import { checkCall, parseCheckReply, scriptName } from '../../lua/call.ts'
 import { luaOf } from '../../lua/twins.ts'
 import { withDeadline } from '../deadline.ts'
 import { badReply, type Store } from '../store.ts'
-import { RedisError, type Command, type Transport } from './transport.ts'
 
 /** Options of every store in Redis. */
 export interface RedisStoreOptions {
@@ -77,14 +77,13 @@ export function redisStore(
       return await transport(['EVALSHA', sha1, ...call], signal)
     } catch (error) {
       // Only this error proves that nothing ran, so that it is safe to send again.
-      if (!(error instanceof RedisError) || !error.message.startsWith('NOSCRIPT')) throw error
+      if ((error as StoreError).word !== 'NOSCRIPT') throw error
     }
     try {
       return await transport(['EVAL', text, ...call], signal)
     } catch (error) {
       // Redis 7 refuses the flag. Older versions do not know such a first line.
-      const refused = error instanceof RedisError && /shebang|near '#'/i.test(error.message)
-      if (!flagged || !refused) throw error
+      if (!flagged || !(error as Partial<RedisError>).find?.(/shebang|near '#'/i)) throw error
       acceptsFlag = false
       return transport(['EVAL', script.plain.text, ...call], signal)
     }
@@ -98,7 +97,7 @@ export function redisStore(
     startedAt: number,
   ): Promise<unknown> {
     const script = scripts.get(name) ?? (await loadScript(name, source))
-    return withDeadline(timeoutMs, startedAt, (signal) => send(script, call, signal), failureOf)
+    return withDeadline(timeoutMs, startedAt, (signal) => send(script, call, signal))
   }
 
   return {
@@ -125,20 +124,11 @@ export function redisStore(
     async reset(keys) {
       const command = ['DEL', ...keys.map((key) => keyStart + key)]
       const call = (signal: AbortSignal) => transport(command, signal)
-      const deleted = await withDeadline(timeoutMs, systemClock(), call, failureOf)
+      const deleted = await withDeadline(timeoutMs, systemClock(), call)
       if (!Number.isInteger(deleted)) throw badReply()
     },
   }
 }
-
-/** Returns the error to throw for one of a call to Redis, whose text may quote keys: only its first word is passed on. */
-const failureOf = (error: unknown): unknown =>
-  error instanceof RedisError
-    ? new StoreError(
-        'store_refused',
-        `The store refused the command: ${/^[A-Z]{2,}/.exec(error.message)?.[0] ?? 'an error'}`,
-      )
-    : error
 
 /** Assembles a script and stores it under its name. */
 async function loadScript(name: string, source: () => string): Promise<Script> {

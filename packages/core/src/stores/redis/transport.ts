@@ -4,8 +4,18 @@ import { StoreError } from '../../errors.ts'
 /** A Redis command, or a part of one. */
 export type Command = readonly (string | number)[]
 
-/** An error reply of Redis itself. Its text may hold keys, so it is never passed on. */
-export class RedisError extends Error {}
+/** An error reply of Redis itself. Its text may hold keys, so only the code word is passed on. */
+export class RedisError extends StoreError {
+  /** Finds a part of the text. */
+  declare readonly find: (part: RegExp) => RegExpExecArray | null
+
+  constructor(text: string) {
+    const word = /^[A-Z]{2,}/.exec(text)?.[0]
+    super('store_refused', `The store refused the command: ${word ?? 'an error'}`)
+    this.word = word
+    this.find = (part) => part.exec(text)
+  }
+}
 
 /** Creates the error of a command that could not be sent to Redis. */
 export const notConnected = (): StoreError =>
