@@ -70,7 +70,7 @@ export class Place implements OwnPlace {
         call,
       )
     }
-    if ('run' in call && call.run.kind.name === 'settle') {
+    if ('run' in call && call.run.kind.settles) {
       const settling = call.run as unknown as Settling
       if (this.#tiers || settling.data.corrections.some(({ key }) => this.isAway(key))) {
         return this.#withHome(async (tiers) => ({ result: await tiers.settle(settling) }), call)

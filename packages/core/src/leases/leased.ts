@@ -78,11 +78,8 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
     },
 
     run(operation) {
-      const settled =
-        operation.kind.name === 'settle'
-          ? reserving?.settle(operation as unknown as Settling)
-          : undefined
-      return settled ? (settled as Promise<never>) : store.run(operation)
+      const settled = operation.kind.settles && reserving?.settle(operation as unknown as Settling)
+      return (settled || store.run(operation)) as Promise<never>
     },
 
     async reset(keys) {

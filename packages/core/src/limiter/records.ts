@@ -67,6 +67,7 @@ export function writeOperation(
 
 export const WRITE: LuaOperationKind<boolean, WriteRequest> = {
   name: 'write',
+  writesRecords: true,
   run: (states, { data }) => writeInMemory(states, data),
   lua: {
     script: () => WRITING_SCRIPT,

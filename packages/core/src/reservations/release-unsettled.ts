@@ -102,6 +102,7 @@ interface Open {
 
 export const RELEASED_LATER: LuaMarkKind<Open> = {
   name: 'release',
+  releases: true,
   write(mark, states, marked, now) {
     const { ttlMs, settleWithinMs, reservation } = mark.data
     KEPT.write({ ...mark, kind: KEPT, data: ttlMs }, states, marked, now)

@@ -10,6 +10,7 @@ export type SettleKind = LuaOperationKind<SettleResult | undefined, SettleReques
 /** Creates the kind of operation that settles charges of policies with these twins. */
 export const settleKind = (settlementOf: SettlementOf): SettleKind => ({
   name: 'settle',
+  settles: true,
   run: (states, { data }) => settleInMemory(states, data, settlementOf),
   lua: settlingLua(settlementOf),
 })

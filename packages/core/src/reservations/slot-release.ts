@@ -51,6 +51,7 @@ interface Slots {
 
 export const RELEASE_SLOTS: LuaOperationKind<void, Slots> = {
   name: 'release',
+  correctsCharges: true,
   run: (states, { data }) => releaseInMemory(data, states),
   lua: {
     shape: ({ slots }) =>

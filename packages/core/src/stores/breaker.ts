@@ -17,9 +17,6 @@ export interface BreakerOptions {
   readonly pauseMs?: number
 }
 
-/** The operations that correct or give back what the store has charged. */
-const SETTLEMENTS: ReadonlySet<string> = new Set(['settle', 'release'])
-
 /** The most reservations to remember that were not sent. More are not expected to be open in an outage. */
 const MAX_UNSENT = 10_000
 
@@ -95,9 +92,9 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
       // The store holds nothing of a reservation that was not sent, and need not be asked.
       if (localMark !== undefined && unsent.has(localMark)) return kind.run(NO_STATES, operation)
       // A settlement that is lost costs money, and no decision waits for it.
-      const isSettlement = SETTLEMENTS.has(kind.name)
-      if (!isSettlement && !circuit.mayCall()) throw pausedError(circuit)
-      return call(() => store.run(operation), !isSettlement)
+      const isCorrection = kind.settles || kind.correctsCharges
+      if (!isCorrection && !circuit.mayCall()) throw pausedError(circuit)
+      return call(() => store.run(operation), !isCorrection)
     },
 
     async reset(keys) {

@@ -82,6 +82,8 @@ export interface SettlementMark<Data = unknown> {
 /** The functions of a kind of `SettlementMark`. Only code that uses one loads it. */
 export interface MarkKind<Data = unknown> {
   readonly name: string
+  /** True if its charges are given back when nobody settles them. @default false */
+  readonly releases?: boolean
   /** Writes it, in the same atomic step as the charges. */
   write(
     mark: SettlementMark<Data>,
@@ -136,8 +138,14 @@ export interface Operation<Result, Data = unknown> {
 
 /** The functions of a kind of `Operation`. Only code that uses one loads it. A store in Redis needs a `LuaTwin`, too. */
 export interface OperationKind<Result, Data = unknown> {
-  /** Unique, such as `myapp.increment`: a store in Redis keeps the script under it. */
+  /** Unique, such as `myapp.increment`, also among Sluice's own: a store in Redis keeps the script under it. */
   readonly name: string
+  /** True if it corrects or gives back charges: an open `breaker` sends it. @default false */
+  readonly correctsCharges?: boolean
+  /** True if it settles a reservation, with the data that `settle` sends: it corrects charges, and leases may do so. @default false */
+  readonly settles?: boolean
+  /** True if it writes records: those of a tenant that moves stay readable in its old database. @default false */
+  readonly writesRecords?: boolean
   /** Runs it on these states: in one atomic step, if nothing else runs on them meanwhile. */
   run(states: StateMap, operation: Operation<Result, Data>): Result
 }

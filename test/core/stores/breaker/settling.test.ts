@@ -181,7 +181,7 @@ describe('a reservation that was not sent, because the breaker was open,', () =>
     for (let id = 0; id <= 10_000; id += 1) await send(id)
     const settle = (id: number) =>
       guarded.run({
-        kind: { name: 'settle', run: () => 'without the store' },
+        kind: { name: 'settle', settles: true, run: () => 'without the store' },
         keys: [],
         data: undefined,
         startedAt: 0,

@@ -5,7 +5,7 @@ import { systemClock } from '../../clock.ts'
 import { ConfigError } from '../../errors.ts'
 import { RecentItems } from '../../internal/recent-items.ts'
 import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
-import { isWrite, withMarkers, type Copy } from './fence.ts'
+import { withMarkers, type Copy } from './fence.ts'
 import { ARRIVE, DEPART, FIND_ARRIVED, FORGET } from './hand-over.ts'
 import { shardList } from './shards.ts'
 
@@ -102,7 +102,7 @@ function moves(): ReturnType<Before['create']> {
 
       async run(operation) {
         const { kind, keys, startedAt } = operation
-        await (isWrite(kind) ? fetch([], startedAt, keys) : fetch(keys, startedAt))
+        await (kind.writesRecords ? fetch([], startedAt, keys) : fetch(keys, startedAt))
         return to.run(operation)
       },
 

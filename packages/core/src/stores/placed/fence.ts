@@ -37,9 +37,6 @@ const markerOf = (key: string): string => `${key}:moved`
 export const withMarkers = (keys: readonly string[]): string[] =>
   keys.flatMap((key) => [key, markerOf(key)])
 
-/** True for the operation that writes records. */
-export const isWrite = ({ name }: { readonly name: string }): boolean => name === 'write'
-
 /** Lua that defines `typeOf`. Where a script gets the type as text, an index of it would be nil, and no type at all. */
 export const TYPE_OF = `local function typeOf(key)
   local kind = redis.call('TYPE', key)

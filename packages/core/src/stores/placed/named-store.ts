@@ -2,7 +2,6 @@
 import type { Store } from '../store.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
-import { isWrite } from './fence.ts'
 import { hasMoved } from './shard-record.ts'
 
 /** Returns a store whose replies and errors name it. */
@@ -41,7 +40,8 @@ export function named(name: string, store: Store): Store {
       const { kind, keys, startedAt } = operation
       try {
         // A write to the place of a record that has moved would be lost.
-        if (!isWrite(kind) || !(await isMoved(keys, startedAt))) return await store.run(operation)
+        if (!kind.writesRecords || !(await isMoved(keys, startedAt)))
+          return await store.run(operation)
       } catch (error) {
         await fail(error, keys, startedAt)
       }

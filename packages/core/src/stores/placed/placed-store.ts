@@ -91,7 +91,7 @@ export function placedStore(
 
   /** @throws ConfigError When another place counts a policy of a reservation that is to be released. */
   function assertReleasable(place: string, { entries, mark }: StoreRequest): void {
-    if (mark?.kind.name !== 'release') return
+    if (!mark?.kind.releases) return
     const away = entries.find(
       ({ key, policy }) => places.ofKey(key) !== place || (tiers && isLeased(policy)),
     )
@@ -157,7 +157,7 @@ export function placedStore(
     },
 
     run: <Result>(operation: Operation<Result>) =>
-      tiers && operation.kind.name === 'settle'
+      tiers && operation.kind.settles
         ? (tiers.settle(operation) as Promise<Result>)
         : run(operation),
 
