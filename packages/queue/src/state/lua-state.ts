@@ -1,13 +1,32 @@
 /*
  * The state of a queue in Redis. KEYS: a hash of the queue's own values and of its flows; the flows that may run, by
  * virtual time; the jobs that wait, by flow and order (all of score 0); timers, by time; the payloads; the states; the dead.
- * It must do as `QueueModel` does.
+ * It must do as `QueueModel` does, whose words it has: `LETTERS` are for what is stored.
  *
- * A state is `where|priority|order|length|claims|attempts|lostFrom|deadline|flow|rest`. Where: (w)aiting, (v) waiting
- * because its worker was lost, (r)unning, (s) has run and is not settled, (l)ater, (d)ead. A timer's first letter: (r)unning
+ * A state is `where|priority|order|length|claims|attempts|lostFrom|deadline|flow|rest`. A timer's first letter: (r)unning
  * lease, (s)ettle, (l)ater, (x) longest wait, (p)arked flow, (f)orget a flow, (g) forget a dead job.
  */
+import type { Line } from './lines.ts'
+import type { Where } from './model.ts'
 import { FORGET_FLOW_MS } from './requests.ts'
+
+/** The words for the place of a job and the status of a line, and the letters by which Redis keeps them. */
+const LETTERS: Readonly<Record<Exclude<Where, 'nowhere'> | Line['status'], string>> = {
+  waiting: 'w',
+  abandoned: 'v',
+  running: 'r',
+  unsettled: 's',
+  later: 'l',
+  dead: 'd',
+  active: 'a',
+  parked: 'p',
+  empty: 'e',
+}
+
+const letters = Object.entries(LETTERS)
+
+/** The values of the queue that are stored, the last three of which are numbers of jobs. */
+const VALUES = ['virtualTime', 'sequence', 'pausedUntil', 'running', 'unsettled', 'later']
 
 /** Lua that opens the state, and what changes it; `save` writes what has changed. ARGV: the caller's time, and `injected` if it decides. */
 export const OPEN: string = `local META, ORDER, WAITING, TIMERS, PAYLOADS, STATES, DEAD = unpack(KEYS)
@@ -16,22 +35,29 @@ if ARGV[2] ~= 'injected' then
   local time = redis.pcall('TIME')
   if not time.err then now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000 end
 end
-local values = redis.call('HMGET', META, 'v', 'seq', 'pause', 'r', 's', 'l')
-local v, seq, pause = tonumber(values[1] or 0), tonumber(values[2] or 0), tonumber(values[3] or 0)
-local counts = { r = tonumber(values[4] or 0), s = tonumber(values[5] or 0), l = tonumber(values[6] or 0) }
-local jobs, flows, timers, died = {}, {}, {}, {}
-local keepDead = 0
+local letters = { ${letters.map(([word, letter]) => `${word} = '${letter}'`).join(', ')} }
+local words = { ${letters.map(([word, letter]) => `${letter} = '${word}'`).join(', ')} }
+local values = redis.call('HMGET', META, ${VALUES.map((name) => `'${name}'`).join(', ')})
+local queue = { ${VALUES.map((name, at) => `${name} = tonumber(values[${at + 1}] or 0)`).join(', ')} }
+local jobs, flows, timers = {}, {}, {}
 local function whole(number) return string.format('%.0f', number) end
+local function push(list, first, second)
+  local size = #list
+  list[size + 1], list[size + 2] = first, second
+end
+local function send(command, key, parts)
+  if #parts > 0 then redis.call(command, key, unpack(parts)) end
+end
 local function find(id)
   local job = jobs[id]
   if job == nil then
     local text = redis.call('HGET', STATES, id)
     job = false
     if text then
-      local where, priority, order, length, claims, attempts, lost, deadline, flow, rest =
+      local letter, priority, order, length, claims, attempts, lostFrom, deadline, flow, rest =
         string.match(text, '^(%a)|(%d)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
-      job = { id = id, where = where, before = where, priority = priority, order = order, length = tonumber(length),
-        claims = tonumber(claims), attempts = tonumber(attempts), lost = tonumber(lost),
+      job = { id = id, where = words[letter], before = words[letter], priority = priority, order = order,
+        length = tonumber(length), claims = tonumber(claims), attempts = tonumber(attempts), lostFrom = tonumber(lostFrom),
         deadline = tonumber(deadline), flow = flow, rest = rest, text = text }
     end
     jobs[id] = job
@@ -42,8 +68,8 @@ local function flowOf(name)
   local flow = flows[name]
   if not flow then
     local text = redis.call('HGET', META, 'f:' .. name)
-    local status, tag = string.match(text or 'e 0', '^(%a) (%d+)$')
-    flow = { name = name, status = status, tag = tonumber(tag), text = text }
+    local letter, tag = string.match(text or 'e 0', '^(%a) (%d+)$')
+    flow = { name = name, status = words[letter], tag = tonumber(tag), text = text }
     flows[name] = flow
   end
   return flow
@@ -53,102 +79,77 @@ local function firstOf(name, count)
   return redis.call('ZRANGEBYLEX', WAITING, '[' .. name .. '|', '(' .. name .. '}', 'LIMIT', 0, count)
 end
 local function admit(flow)
-  flow.status, flow.tag, flow.forgotten = 'a', math.max(v, flow.tag), false
+  flow.status, flow.tag, flow.forgotten = 'active', math.max(queue.virtualTime, flow.tag), false
   redis.call('ZADD', ORDER, whole(flow.tag), flow.name)
 end
 local function wait(job, where)
   job.where = where
   redis.call('ZADD', WAITING, 0, memberOf(job))
   local flow = flowOf(job.flow)
-  if flow.status == 'e' then
+  if flow.status == 'empty' then
     timers['f' .. flow.name] = false
     admit(flow)
   end
 end
-local function rest(flow)
-  if flow.status == 'a' then redis.call('ZREM', ORDER, flow.name) end
-  if flow.status == 'p' then timers['p' .. flow.name] = false end
-  flow.status = 'e'
+local function empty(flow)
+  if flow.status == 'active' then redis.call('ZREM', ORDER, flow.name) end
+  if flow.status == 'parked' then timers['p' .. flow.name] = false end
+  flow.status = 'empty'
   timers['f' .. flow.name] = now + ${FORGET_FLOW_MS}
+end
+local function later(job, delay)
+  job.where = 'later'
+  timers['l' .. job.id] = now + delay
 end
 local function unwait(job)
   redis.call('ZREM', WAITING, memberOf(job))
-  if #firstOf(job.flow, 1) == 0 then rest(flowOf(job.flow)) end
+  if #firstOf(job.flow, 1) == 0 then empty(flowOf(job.flow)) end
 end
 local function leave(job)
-  if job.where == 'w' or job.where == 'v' then unwait(job) end
-  if job.where == 'r' or job.where == 's' or job.where == 'l' then timers[job.where .. job.id] = false end
-  if job.where == 'd' then
+  local where = job.where
+  job.where = 'nowhere'
+  if where == 'waiting' or where == 'abandoned' then unwait(job) end
+  if queue[where] then timers[letters[where] .. job.id] = false end
+  if where == 'dead' then
     redis.call('ZREM', DEAD, job.id)
     timers['g' .. job.id] = false
   end
 end
 local function delete(job)
+  if job.deadline > 0 and job.where ~= 'dead' then timers['x' .. job.id] = false end
   leave(job)
-  if job.deadline > 0 and job.where ~= 'd' then timers['x' .. job.id] = false end
-  job.where = 'gone'
-end
-local function die(job, why, text)
-  leave(job)
-  if job.deadline > 0 then timers['x' .. job.id] = false end
-  job.where, job.rest = 'd', why .. ' ' .. text
-  redis.call('ZADD', DEAD, whole(now), job.id)
-  timers['g' .. job.id] = now + keepDead
-  died[#died + 1] = job.id
-end
-local function returned(job, where)
-  if job.deadline > 0 and job.deadline <= now then
-    die(job, 'waited_too_long', '')
-  else
-    wait(job, where)
-  end
 end
 local function save()
   local sets, gone, metas, forgotten, added, removed = {}, {}, {}, {}, {}, {}
   for id, job in pairs(jobs) do
     if job then
-      if counts[job.before] then counts[job.before] = counts[job.before] - 1 end
-      if counts[job.where] then counts[job.where] = counts[job.where] + 1 end
-      if job.where == 'gone' then gone[#gone + 1] = id
+      if queue[job.before] then queue[job.before] = queue[job.before] - 1 end
+      if queue[job.where] then queue[job.where] = queue[job.where] + 1 end
+      if job.where == 'nowhere' then gone[#gone + 1] = id
       else
-        local text = table.concat({ job.where, job.priority, job.order, whole(job.length), whole(job.claims),
-          whole(job.attempts), whole(job.lost), whole(job.deadline), job.flow, job.rest }, '|')
-        if text ~= job.text then
-          sets[#sets + 1] = id
-          sets[#sets + 1] = text
-        end
+        local text = table.concat({ letters[job.where], job.priority, job.order, whole(job.length), whole(job.claims),
+          whole(job.attempts), whole(job.lostFrom), whole(job.deadline), job.flow, job.rest }, '|')
+        if text ~= job.text then push(sets, id, text) end
       end
     end
   end
   local function meta(name, value, before)
-    if value == before then return end
-    metas[#metas + 1] = name
-    metas[#metas + 1] = value
+    if value ~= before then push(metas, name, value) end
   end
-  meta('v', whole(v), values[1] or '0')
-  meta('seq', whole(seq), values[2] or '0')
-  meta('pause', whole(pause), values[3] or '0')
-  meta('r', whole(counts.r), values[4] or '0')
-  meta('s', whole(counts.s), values[5] or '0')
-  meta('l', whole(counts.l), values[6] or '0')
+  ${VALUES.map((name, at) => `meta('${name}', whole(queue.${name}), values[${at + 1}] or '0')`).join('\n  ')}
   for name, flow in pairs(flows) do
     if flow.forgotten then forgotten[#forgotten + 1] = 'f:' .. name
-    else meta('f:' .. name, flow.status .. ' ' .. whole(flow.tag), flow.text or 'e 0') end
+    else meta('f:' .. name, letters[flow.status] .. ' ' .. whole(flow.tag), flow.text or 'e 0') end
   end
   for member, at in pairs(timers) do
-    if at then
-      added[#added + 1] = whole(at)
-      added[#added + 1] = member
-    else removed[#removed + 1] = member end
+    if at then push(added, whole(at), member) else removed[#removed + 1] = member end
   end
-  if #sets > 0 then redis.call('HSET', STATES, unpack(sets)) end
-  if #gone > 0 then
-    redis.call('HDEL', STATES, unpack(gone))
-    redis.call('HDEL', PAYLOADS, unpack(gone))
-  end
-  if #metas > 0 then redis.call('HSET', META, unpack(metas)) end
-  if #forgotten > 0 then redis.call('HDEL', META, unpack(forgotten)) end
-  if #added > 0 then redis.call('ZADD', TIMERS, unpack(added)) end
-  if #removed > 0 then redis.call('ZREM', TIMERS, unpack(removed)) end
+  send('HSET', STATES, sets)
+  send('HDEL', STATES, gone)
+  send('HDEL', PAYLOADS, gone)
+  send('HSET', META, metas)
+  send('HDEL', META, forgotten)
+  send('ZADD', TIMERS, added)
+  send('ZREM', TIMERS, removed)
 end
 `

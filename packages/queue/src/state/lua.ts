@@ -2,6 +2,11 @@
 import { OPEN } from './lua-state.ts'
 import { MAX_DUE, OLDEST_JOBS, OLDEST_LOOKS } from './requests.ts'
 
+const APPEND = `local function append(list, parts)
+  for _, part in ipairs(parts) do list[#list + 1] = part end
+end
+`
+
 /** Adds jobs. ARGV from 3: the most jobs; for each its id, flow, length, priority, delay, longest wait, payload. */
 export const addScript = (): string => `${OPEN}local replies, room, payloads = {}, nil, {}
 for at = 4, #ARGV, 7 do
@@ -11,124 +16,131 @@ for at = 4, #ARGV, 7 do
     room = room or tonumber(ARGV[3]) - redis.call('HLEN', STATES)
     if room <= 0 then replies[#replies + 1] = 'full'
     else
-      room, seq = room - 1, seq + 1
+      room, queue.sequence = room - 1, queue.sequence + 1
       delay, longest = tonumber(delay), tonumber(longest)
-      local job = { id = id, where = 'l', before = '', priority = priority, order = string.format('%015.0f', seq),
-        length = tonumber(length), claims = 0, attempts = 0, lost = 1, deadline = longest > 0 and now + longest or 0,
+      local job = { id = id, where = 'nowhere', priority = priority, order = string.format('%015.0f', queue.sequence),
+        length = tonumber(length), claims = 0, attempts = 0, lostFrom = 1, deadline = longest > 0 and now + longest or 0,
         flow = flow, rest = '' }
       jobs[id] = job
-      payloads[#payloads + 1] = id
-      payloads[#payloads + 1] = payload
-      if delay > 0 then timers['l' .. id] = now + delay else wait(job, 'w') end
+      push(payloads, id, payload)
+      if delay > 0 then later(job, delay) else wait(job, 'waiting') end
       if longest > 0 then timers['x' .. id] = job.deadline end
       replies[#replies + 1] = 'added'
     end
   end
 end
-if #payloads > 0 then redis.call('HSET', PAYLOADS, unpack(payloads)) end
+send('HSET', PAYLOADS, payloads)
 save()
 return replies
 `
 
 /**
- * Takes results, handles timers, claims jobs. ARGV from 3: the most jobs to claim, the lease, the most attempts, the
- * time to keep the dead; for each result its kind, id, claim and four more.
+ * Takes results, handles the timers that no result has changed, claims jobs. ARGV from 3: the most jobs to claim, the
+ * lease, the most attempts, the time to keep the dead; for each result its kind, id, claim, delay, 1 if it is final or
+ * clean, the reservation held, and its error, settlement or `who`.
  */
 export const turnScript =
   (): string => `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-keepDead = tonumber(ARGV[6])
-local taken, unsettled = {}, {}
+local keepDead, taken, unsettled, died = tonumber(ARGV[6]), {}, {}, {}
+${APPEND}local function unpark(flow)
+  if flow.status ~= 'parked' then return end
+  timers['p' .. flow.name] = false
+  admit(flow)
+end
+local function die(job, why, text)
+  leave(job)
+  if job.deadline > 0 then timers['x' .. job.id] = false end
+  job.where, job.rest = 'dead', why .. ' ' .. text
+  redis.call('ZADD', DEAD, whole(now), job.id)
+  timers['g' .. job.id] = now + keepDead
+  died[#died + 1] = job.id
+end
+local function waitAgain(job, where)
+  if job.deadline > 0 and job.deadline <= now then
+    die(job, 'waited_too_long', '')
+  else
+    wait(job, where)
+  end
+end
 for at = 7, #ARGV, 7 do
-  local kind, id, claim, one, two, three, four = unpack(ARGV, at, at + 6)
+  local kind, id, claim, delay, flag, held, text = unpack(ARGV, at, at + 6)
   local job = find(id)
-  if not job or job.where == 'gone' then taken[#taken + 1] = 'gone'
+  if not job or job.where == 'nowhere' then taken[#taken + 1] = 'gone'
   elseif job.claims ~= tonumber(claim) then taken[#taken + 1] = 'lost'
-  elseif job.where == 's' then
+  elseif job.where == 'unsettled' then
     taken[#taken + 1] = 'taken'
     if kind == 'settled' then
       delete(job)
-      -- What it has given back may be what others wait for.
-      pause = math.min(pause, now)
-      local flow = flowOf(job.flow)
-      if flow.status == 'p' then
-        timers['p' .. flow.name] = false
-        admit(flow)
-      end
+      queue.pausedUntil = math.min(queue.pausedUntil, now)
+      unpark(flowOf(job.flow))
     end
-  elseif kind == 'settled' or job.where ~= 'r' and job.where ~= 'v' then taken[#taken + 1] = 'gone'
+  elseif kind == 'settled' or job.where ~= 'running' and job.where ~= 'abandoned' then taken[#taken + 1] = 'gone'
   else
     taken[#taken + 1] = 'taken'
     leave(job)
     if kind == 'done' then
       if job.deadline > 0 then timers['x' .. id] = false end
-      job.where, job.deadline, job.rest = 's', 0, one
+      job.where, job.deadline, job.rest = 'unsettled', 0, text
       timers['s' .. id] = now + lease
     elseif kind == 'failed' then
-      job.lost, job.rest = job.claims + 1, three
-      if two == '1' or job.attempts >= maxAttempts then
-        job.where = ''
-        die(job, 'failed', four)
+      job.lostFrom, job.rest = job.claims + 1, held
+      if flag == '1' or job.attempts >= maxAttempts then
+        die(job, 'failed', text)
       else
-        job.where = 'l'
-        timers['l' .. id] = now + tonumber(one)
+        later(job, tonumber(delay))
       end
     elseif kind == 'back' then
       local flow = flowOf(job.flow)
       job.attempts = job.attempts - 1
-      if three == '1' then job.lost = job.claims + 1 end
-      if four ~= '' then job.rest = four end
+      if flag == '1' then job.lostFrom = job.claims + 1 end
+      if held ~= '' then job.rest = held end
       flow.tag = math.max(0, flow.tag - job.length)
-      if flow.status == 'a' then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) end
-      job.where = ''
-      returned(job, 'w')
-      if one == 'flow' and flow.status ~= 'e' then
-        if flow.status == 'a' then redis.call('ZREM', ORDER, flow.name) end
-        flow.status = 'p'
-        timers['p' .. flow.name] = now + tonumber(two)
-      elseif one == 'queue' then
-        pause = math.max(pause, now + tonumber(two))
+      if flow.status == 'active' then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) end
+      waitAgain(job, 'waiting')
+      if text == 'flow' and flow.status ~= 'empty' then
+        if flow.status == 'active' then redis.call('ZREM', ORDER, flow.name) end
+        flow.status = 'parked'
+        timers['p' .. flow.name] = now + tonumber(delay)
+      elseif text == 'queue' then
+        queue.pausedUntil = math.max(queue.pausedUntil, now + tonumber(delay))
       end
     else
-      job.where = 'r'
+      job.where = 'running'
       timers['r' .. id] = now + lease
     end
   end
 end
-local due = redis.call('ZRANGEBYSCORE', TIMERS, '-inf', whole(now), 'LIMIT', 0, ${MAX_DUE})
-for _, member in ipairs(due) do
-  -- A result may have changed it.
-  if timers[member] == nil then
-    timers[member] = false
-    local kind, name = string.sub(member, 1, 1), string.sub(member, 2)
-    if kind == 'p' then
-      local flow = flowOf(name)
-      if flow.status == 'p' then admit(flow) end
-    elseif kind == 'f' then
-      local flow = flowOf(name)
-      if flow.status == 'e' then flow.forgotten, flow.tag = true, 0 end
-    else
-      local job = find(name)
-      if not job then
-        -- Nothing is left of it.
-      elseif kind == 'r' then
-        leave(job)
-        job.where = ''
-        if job.attempts >= maxAttempts then die(job, 'lost', '') else returned(job, 'v') end
-      elseif kind == 's' then
-        timers[member] = now + lease
-        for _, part in ipairs({ name, job.claims, job.rest }) do unsettled[#unsettled + 1] = part end
-      elseif kind == 'l' then
-        leave(job)
-        job.where = ''
-        returned(job, 'w')
-      elseif kind == 'x' then
-        if job.where ~= 'r' then die(job, 'waited_too_long', '') end
-      else delete(job) end
-    end
+local function ring(member)
+  timers[member] = false
+  local kind, name = string.sub(member, 1, 1), string.sub(member, 2)
+  if kind == 'p' then return unpark(flowOf(name)) end
+  if kind == 'f' then
+    local flow = flowOf(name)
+    if flow.status == 'empty' then flow.forgotten, flow.tag = true, 0 end
+    return
+  end
+  local job = find(name)
+  if not job then return end
+  if kind == 'r' then
+    leave(job)
+    if job.attempts >= maxAttempts then die(job, 'lost', '') else waitAgain(job, 'abandoned') end
+  elseif kind == 's' then
+    timers[member] = now + lease
+    append(unsettled, { name, job.claims, job.rest })
+  elseif kind == 'l' then
+    leave(job)
+    waitAgain(job, 'waiting')
+  elseif kind == 'g' then
+    delete(job)
+  elseif job.where ~= 'running' then
+    die(job, 'waited_too_long', '')
   end
 end
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', TIMERS, '-inf', whole(now), 'LIMIT', 0, ${MAX_DUE})) do
+  if timers[member] == nil then ring(member) end
+end
 local claimed = {}
-local open = pause <= now
+local open = queue.pausedUntil <= now
 while open and most > #claimed / 7 do
   local first = redis.call('ZRANGE', ORDER, 0, 0, 'WITHSCORES')
   if #first == 0 then break end
@@ -138,28 +150,26 @@ while open and most > #claimed / 7 do
   if job.deadline > 0 and job.deadline <= now then die(job, 'waited_too_long', '')
   else
     redis.call('ZREM', WAITING, heads[1])
-    v = math.max(v, flow.tag)
+    queue.virtualTime = math.max(queue.virtualTime, flow.tag)
     flow.tag = flow.tag + job.length
-    if heads[2] then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) else rest(flow) end
-    job.where, job.claims, job.attempts = 'r', job.claims + 1, job.attempts + 1
+    if heads[2] then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) else empty(flow) end
+    job.where, job.claims, job.attempts = 'running', job.claims + 1, job.attempts + 1
     timers['r' .. job.id] = now + lease
     local payload = redis.call('HGET', PAYLOADS, job.id)
-    for _, part in ipairs({ job.id, job.flow, job.claims, job.attempts, job.lost, job.rest, payload }) do
-      claimed[#claimed + 1] = part
-    end
+    append(claimed, { job.id, job.flow, job.claims, job.attempts, job.lostFrom, job.rest, payload })
   end
 end
 save()
 local nextAt = -1
 local timer = redis.call('ZRANGE', TIMERS, 0, 0, 'WITHSCORES')
 if timer[2] then nextAt = tonumber(timer[2]) end
-if not open and (nextAt < 0 or pause < nextAt) then nextAt = pause end
+if not open and (nextAt < 0 or queue.pausedUntil < nextAt) then nextAt = queue.pausedUntil end
 return { now, nextAt, taken, claimed, unsettled, died }
 `
 
 /**
  * Counts, finds the oldest that waits, and lists the dead. ARGV from 3: the first and the last of them. The jobs of one
- * priority are in a line by age.
+ * flow and priority are in a line by age: one look at its oldest is enough.
  */
 export const lookScript = (): string => `${OPEN}local oldest, order, from = '', nil, '-'
 for _ = 1, ${OLDEST_LOOKS} do
@@ -169,32 +179,29 @@ for _ = 1, ${OLDEST_LOOKS} do
     if not order or at < order then order, oldest = at, id end
   end
   if #members < ${OLDEST_JOBS} then break end
-  -- What follows of this line and priority is younger.
   from = '[' .. string.match(members[#members], '^[^|]*|%d') .. ':'
 end
 if order then oldest = redis.call('HGET', PAYLOADS, oldest) or '' end
 local ids = redis.call('ZRANGE', DEAD, ARGV[3], ARGV[4], 'WITHSCORES')
 local entries = {}
-for at = 1, #ids, 2 do
+${APPEND}for at = 1, #ids, 2 do
   local job = find(ids[at])
-  for _, part in ipairs({ job.id, ids[at + 1], job.attempts, job.rest, redis.call('HGET', PAYLOADS, job.id) }) do
-    entries[#entries + 1] = part
-  end
+  append(entries, { job.id, ids[at + 1], job.attempts, job.rest, redis.call('HGET', PAYLOADS, job.id) })
 end
-return { redis.call('ZCARD', WAITING), counts.l, counts.r + counts.s, redis.call('ZCARD', DEAD), oldest, entries }
+return { redis.call('ZCARD', WAITING), queue.later, queue.running + queue.unsettled, redis.call('ZCARD', DEAD), oldest, entries }
 `
 
 /** Removes jobs that do not run, or has dead ones wait again. ARGV from 3: which, and the ids. */
 export const editScript = (): string => `${OPEN}local edited = 0
 for at = 4, #ARGV do
   local job = find(ARGV[at])
-  if job and job.where ~= 'gone' then
-    if ARGV[3] == 'retry' and job.where == 'd' then
+  if job and job.where ~= 'nowhere' then
+    if ARGV[3] == 'retry' and job.where == 'dead' then
       leave(job)
-      job.attempts, job.deadline, job.lost, job.rest, job.where = 0, 0, job.claims + 1, '', ''
-      wait(job, 'w')
+      job.attempts, job.deadline, job.lostFrom, job.rest = 0, 0, job.claims + 1, ''
+      wait(job, 'waiting')
       edited = edited + 1
-    elseif ARGV[3] == 'remove' and job.where ~= 'r' and job.where ~= 's' then
+    elseif ARGV[3] == 'remove' and job.where ~= 'running' and job.where ~= 'unsettled' then
       delete(job)
       edited = edited + 1
     end

@@ -127,9 +127,10 @@ function argsOfResult(result: JobResult): readonly (string | number)[] {
   if (result.kind === 'failed') {
     return [result.delayMs, result.isFinal ? 1 : 0, result.held, result.error]
   }
-  if (result.kind === 'back')
-    return [result.who, result.delayMs, result.isClean ? 1 : 0, result.held]
-  return [result.kind === 'done' ? result.settlement : '', '', '', '']
+  if (result.kind === 'back') {
+    return [result.delayMs, result.isClean ? 1 : 0, result.held, result.who]
+  }
+  return ['', '', '', result.kind === 'done' ? result.settlement : '']
 }
 
 type LookReply = [number, number, number, number, string, []]
