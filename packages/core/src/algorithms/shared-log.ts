@@ -115,7 +115,7 @@ if index and #rows <= ${2 * CHUNK} and not (more > 0 and expired) then
   local old = {}
   for row = index, #rows, 2 do old[#old + 1] = rows[row] end
   redis.call('ZREM', key, unpack(old))
-  if members[1] then
+  if #members > 0 then
     redis.call('ZADD', key, unpack(members))
     redis.call('PEXPIRE', key, ${2 * longest} + slack)
   end

@@ -132,7 +132,7 @@ local function sum(old, new, claim)
   for number in string.gmatch(new, '[^,]+') do
     local i = #total + 1
     local value = tonumber(number)
-    if claim and i == 1 then value = math.max(value, before[1] or 0)
+    if claim and i == 1 then value = math.max(value, before[i] or 0)
     else value = value + (before[i] or 0) end
     total[i] = string.format('%.0f', value)
   end
