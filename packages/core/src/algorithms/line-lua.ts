@@ -1,11 +1,12 @@
-import type { Ticket } from './line.ts'
 import { FOREIGN, type LuaFragments } from './algorithm.ts'
 
 /** The most flows to remember. Past that, only those that wait are. */
 export const MAX_FLOWS = 200
 
 /** The numbers of a ticket, in the order in which Redis has them. */
-const TICKET: readonly (keyof Ticket)[] = ['id', 'flow', 'cost', 'turn', 'at', 'endsAt']
+const TICKET = ['id', 'flow', 'cost', 'turn', 'at', 'endsAt'] as const
+
+export type TicketNumber = (typeof TICKET)[number]
 
 const listOf = (form: (name: string) => string, separator = ', '): string =>
   TICKET.map((name) => form(name)).join(separator)

@@ -1,8 +1,8 @@
 import type { Algorithm, AlgorithmInput, StoredState } from './algorithm.ts'
-import { lineLua, MAX_FLOWS } from './line-lua.ts'
+import { lineLua, MAX_FLOWS, type TicketNumber } from './line-lua.ts'
 
 /** Somebody who waits. */
-export interface Ticket {
+export interface Ticket extends Readonly<Record<TicketNumber, number>> {
   /** Chosen at random, from 1 on. */
   readonly id: number
   /** The flow that it belongs to: flows take turns. */
