@@ -40,7 +40,7 @@ const rules = rulesOf(
 )
 
 /** The built modules that have Lua, but for those that are given to somebody else's store. */
-const modules = globSync('packages/{core,queue,usage,cli}/dist/**/*.js', { cwd: root })
+const modules = globSync('packages/{core,queue,usage}/dist/**/*.js', { cwd: root })
   .filter((path) => !path.includes('/testing/'))
   .map((path) => ({ path, text: readFileSync(new URL(path, root), 'utf8') }))
   .filter(({ text }) => /\blua\b|Kind\(/.test(text))
@@ -62,21 +62,18 @@ interface Kind {
 /** Returns every program: each policy's, with each mark and fit; and each operation's, for each policy. */
 export async function allPrograms(): Promise<readonly string[]> {
   const lists = compareLists({ shardBy: 'tenant', list: 'a', before: '' }, true, 0, 0)
-  const others = [lists, hasMoved([], 0)].map(({ kind }) => kind)
-  const kinds = [...(await exportedKinds()), ...others, ...lineOperations] as Kind[]
+  const ofShards = [lists, hasMoved([], 0)].map(({ kind }) => kind)
+  const kinds = [...(await exportedKinds()), ...ofShards, ...lineOperations] as Kind[]
   const programs = rules.flatMap((policy) => {
     const decide = (joined: object): string =>
       decidingScript({ policies: [policy], ...joined } as Parameters<typeof decidingScript>[0])
     // Before a limit with numbers of its own there is no line.
     const operations = kinds.filter(({ name }) => name !== 'line.stand' || !policy.numbers)
     const data = { policies: [policy], slots: [{ policy }], limit: { policy } }
-    return [
-      decide({}),
-      batchScript(decide({})),
-      ...kinds.filter(({ lua }) => lua['write']).map((kind) => decide({ mark: { kind } })),
-      ...kinds.filter(({ lua }) => lua['grant']).map((kind) => decide({ fit: { kind } })),
-      ...operations.flatMap(({ lua }) => lua.script?.(data) ?? []),
-    ]
+    const marks = kinds.filter(({ lua }) => lua['write']).map((kind) => decide({ mark: { kind } }))
+    const fits = kinds.filter(({ lua }) => lua['grant']).map((kind) => decide({ fit: { kind } }))
+    const others = operations.flatMap(({ lua }) => lua.script?.(data) ?? [])
+    return [[decide({}), batchScript(decide({}))], marks, fits, others].flat()
   })
   return [...new Set(programs)]
 }

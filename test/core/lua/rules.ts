@@ -8,7 +8,7 @@ interface Node {
 }
 
 /** The findings in one program. */
-export interface Findings {
+interface Findings {
   /** The breaches of a rule, each with its Lua. */
   readonly faults: readonly string[]
   /** The variables that are declared, each with the Lua that declares it, and those of them that are never read. */
@@ -39,7 +39,7 @@ const OFFERED = /^(kept_\w+|id|burst)$/
 const MOST_RETURNED = 3
 
 /** Parses a program. @throws SyntaxError When Redis could not run it. */
-export function findingsIn(lua: string): Findings {
+function findingsIn(lua: string): Findings {
   const chunk = parse(lua, { luaVersion: '5.1', ranges: true, scope: true }) as unknown as Node
   const faults: string[] = []
   const read = new Set<string>()

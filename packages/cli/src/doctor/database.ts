@@ -35,7 +35,7 @@ interface Answer {
 }
 
 /** Writes a record and reads the eviction policy, in Redis. Other stores do not know this operation. */
-export const ASK: LuaOperationKind<Answer | undefined> = {
+const ASK: LuaOperationKind<Answer | undefined> = {
   name: 'doctor.ask',
   run: () => undefined,
   lua: {
