@@ -15,10 +15,10 @@ describe('every Lua program', () => {
   })
 })
 
-describe('the rules find', () => {
+describe('the rules for Lua find', () => {
   it.each([
-    ['a global', 'count = 1', 'assigns a global: count = 1'],
-    ['a global function', 'function add() end', 'assigns a global: add'],
+    ['a global that is set', 'count = 1', 'assigns a global: count = 1'],
+    ['a function that is global', 'function add() end', 'assigns a global: add'],
     [
       'a variable that is never read',
       'local a, b = 1, 2\nreturn b',
@@ -49,7 +49,7 @@ describe('the rules find', () => {
     expect(faultsIn([shared, `${shared}return now[1]`])).toEqual([])
   })
 
-  it('invalid Lua', () => {
+  it('a program that is no Lua', () => {
     expect(() => faultsIn(['local end'])).toThrow(SyntaxError)
   })
 })

@@ -42,8 +42,7 @@ local queue = { ${VALUES.map((name, at) => `${name} = tonumber(values[${at + 1}]
 local jobs, flows, timers = {}, {}, {}
 local function whole(number) return string.format('%.0f', number) end
 local function push(list, first, second)
-  local size = #list
-  list[size + 1], list[size + 2] = first, second
+  list[#list + 1], list[#list + 2] = first, second
 end
 local function send(command, key, parts)
   if #parts > 0 then redis.call(command, key, unpack(parts)) end
