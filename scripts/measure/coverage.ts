@@ -23,7 +23,9 @@ export async function coverageOf(work: () => Promise<unknown>): Promise<Coverage
     const { result } = await session.post('Profiler.takePreciseCoverage')
     const counts = result
       .filter(({ url }) => BUILT.test(url))
-      .map(({ functions }) => sum(functions.slice(1).map(({ ranges: [all] }) => all?.count ?? 0)))
+      .map(({ functions }) =>
+        sum(functions.map(({ ranges: [all] }) => (all?.startOffset ? all.count : 0))),
+      )
     return { files: counts.filter((count) => count > 0).length, calls: sum(counts) }
   } finally {
     await session.post('Profiler.stopPreciseCoverage')

@@ -23,6 +23,13 @@ it.each(Object.entries(REQUESTS))(
   },
 )
 
+it('each function that runs is counted, the first of its file as well, and the file itself is not', async () => {
+  const core = new URL('../../packages/core/dist/', import.meta.url)
+  const { systemClock } = (await import(`${core}clock.js`)) as { systemClock: () => number }
+  expect(await coverageOf(async () => systemClock())).toEqual({ files: 1, calls: 1 })
+  expect(await coverageOf(() => import(`${core}internal/hex.js`))).toEqual({ files: 0, calls: 0 })
+})
+
 it('the calls of code outside the packages are not counted', async () => {
   expect(await coverageOf(async () => JSON.parse('{}') as unknown)).toEqual({ files: 0, calls: 0 })
 })
