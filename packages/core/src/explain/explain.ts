@@ -8,7 +8,7 @@ import type { Entry } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { parseCall } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
-import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
+import { decidedBy, runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { explainDenial } from '../reservations/held.ts'
 
 /** Options of `explain`. */
@@ -145,13 +145,13 @@ async function decideWith(
   limit: PolicyRule,
   change: Partial<Entry>,
 ): Promise<Decision> {
-  const { store } = runtime
   const changed = (entry: Entry): Entry =>
     entry.policy === limit || entry.policy.follows === limit ? { ...entry, ...change } : entry
-  const check: typeof store.check = (request) =>
-    store.check({ ...request, entries: request.entries.map(changed) })
-  const { decision } = await decide({ ...runtime, store: { ...store, check } }, call)
-  return decision
+  const trial = decidedBy(runtime, (request) => ({
+    ...request,
+    entries: request.entries.map(changed),
+  }))
+  return (await decide(trial, call)).decision
 }
 
 /** Returns the largest cost that is allowed now, if one of the units asked for is not 0. */

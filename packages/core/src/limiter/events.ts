@@ -181,14 +181,16 @@ export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
   readonly problem: (problem: Problem) => void
   /** `entry`: that of the policy, or of its stripe that counted the request. `at`: the time of the decision. */
   readonly threshold?: (event: PolicyEvent & { readonly entry: Entry; readonly at: number }) => void
-  /** `data`: the data of the reservation, which gets its origin. */
+  /** Returns the origin, for the data of the reservation. */
   readonly reserved?: (
-    event: Pick<LimiterEvents['reserved'], 'subject' | 'decision'> & {
-      readonly data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>
+    data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>,
+    subject: Subject,
+    outcome: {
+      readonly decision: Decision
       readonly entries: readonly {
         readonly policy: { readonly name: string }
         readonly policyLimit: number
       }[]
     },
-  ) => void
+  ) => ReservationOrigin
 }

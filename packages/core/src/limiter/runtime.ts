@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Store } from '../stores/store.ts'
+import type { Store, StoreRequest } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'
 import type { ExtensionInstance, Seam } from './extensions.ts'
@@ -23,6 +23,15 @@ export interface LimiterRuntime {
   readonly extensions: readonly ExtensionInstance[]
   /** Set if there are extensions. */
   readonly seam: Seam | undefined
+}
+
+/** Returns a runtime that asks its store what `ask` returns. The decision has the entries as they were. */
+export function decidedBy(
+  runtime: LimiterRuntime,
+  ask: (request: StoreRequest) => StoreRequest,
+): LimiterRuntime {
+  const { store } = runtime
+  return { ...runtime, store: { ...store, check: (request) => store.check(ask(request)) } }
 }
 
 // A registered symbol, so that a second copy of this package finds it, too.

@@ -3,7 +3,7 @@ import type { PolicyState } from '../decision.ts'
 import type { Entry, Store, StoreReply } from '../stores/store.ts'
 import type { StoreError } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
-import type { Emitters, LimiterEvents, Listeners, Problem, ReservationOrigin } from './events.ts'
+import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
 import type { CombinedContribution, Contribution, ExtensionInstance, Seam } from './extensions.ts'
 import { systemClock } from '../clock.ts'
 import { logProblem, throttleProblems } from './problems.ts'
@@ -47,7 +47,7 @@ async function contribute(
 type Emit = (event: unknown) => void
 
 function createEmitters(extensions: readonly ExtensionInstance[], clock: Clock): Emitters {
-  const emitters: Record<string, (event: never) => void> = {}
+  const emitters: Record<string, unknown> = {}
   for (const name of new Set(extensions.flatMap(({ on }) => Object.keys(on)))) {
     const listeners = extensions.flatMap(({ on, thresholds }) => {
       const listener = on[name as keyof Listeners] as ((event: unknown) => unknown) | undefined
@@ -66,16 +66,15 @@ function createEmitters(extensions: readonly ExtensionInstance[], clock: Clock):
   return { ...emitters, problem: throttleProblems(problem, clock) }
 }
 
-/** Adds to the data of a reservation what it was made for, so that its settlement in another process knows it. */
-function noteOrigin(emit: Listeners['reserved']): (event: never) => void {
-  return ({ data, subject, decision, entries }: Parameters<Emitters['reserved'] & object>[0]) => {
+/** Returns what a reservation was made for, so that its settlement in another process knows it. */
+function noteOrigin(emit: Listeners['reserved']): NonNullable<Emitters['reserved']> {
+  return ({ id, settleBy }, subject, { decision, entries }) => {
     const { plan, at } = decision
     const limits = Object.fromEntries(
       entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),
     )
-    const origin: ReservationOrigin = { subject, plan, at, limits }
-    Object.assign(data, { origin })
-    emit?.({ id: data.id, subject, decision, settleBy: data.settleBy })
+    emit?.({ id, subject, decision, settleBy })
+    return { subject, plan, at, limits }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Finding } from '../algorithms/algorithm.ts'
-import type { Entry, Store, StoreRequest } from '../stores/store.ts'
-import type { LimiterRuntime } from '../limiter/runtime.ts'
+import type { Entry, StoreRequest } from '../stores/store.ts'
+import { decidedBy, type LimiterRuntime } from '../limiter/runtime.ts'
 import { assertShare } from '../internal/validation.ts'
 
 /**
@@ -11,10 +11,7 @@ import { assertShare } from '../internal/validation.ts'
  */
 export function limitedToShare(runtime: LimiterRuntime, maxShare = 1): LimiterRuntime {
   assertShare('maxShare', maxShare)
-  if (maxShare === 1) return runtime
-  const { store } = runtime
-  const check: Store['check'] = (request) => store.check(limitShare(request, maxShare))
-  return { ...runtime, store: { ...store, check } }
+  return maxShare === 1 ? runtime : decidedBy(runtime, (request) => limitShare(request, maxShare))
 }
 
 function limitShare(request: StoreRequest, maxShare: number): StoreRequest {

@@ -121,13 +121,13 @@ export async function reserve<
     if (unanswered) runInBackground(cancelDenied(dataOf(unanswered), runtime), call.waitUntil)
     return decision
   }
-  const data = dataOf(outcome)
+  const made = dataOf(outcome)
+  const data = { ...made, origin: runtime.events.reserved?.(made, subject, outcome) }
   const known = unansweredOf(runtime)
   // A sweep of this process must not tell of the release of a charge that nobody has heard of.
   if (unsettled && data.madeIn === 'nowhere') known.set(markKey(data.id), startTelling(true))
   const telling = startTelling(false, data)
   known.set(data.id, telling)
-  runtime.events.reserved?.({ data, subject, decision, entries: outcome.entries })
   const reserved = {
     ...createReservation<Unit>(data, runtime, telling),
     ...grantedOf(call, outcome),

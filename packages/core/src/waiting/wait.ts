@@ -1,7 +1,7 @@
 /* The wait of one request: it stands in lines, sleeps until its time, and looks. */
 import type { DecideCall, Outcome } from '../limiter/outcome.ts'
-import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { Entry, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
+import { decidedBy, type LimiterRuntime } from '../limiter/runtime.ts'
+import type { Entry, StoreRequest, Verdict } from '../stores/store.ts'
 import type { LinedEntries } from './stand.ts'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
@@ -59,23 +59,21 @@ export class Wait {
   readonly #options: WaitForOptions
   readonly #ticket = newTicket()
   readonly #joined = new Set<string>()
-  /** What was asked last, and the answer. */
+  /** The entries that the store was asked for last. */
   #entries: readonly Entry[] = []
-  #reply: StoreReply | undefined
-  #looks = 0
+  /** The first decision is no look. */
+  #looks = -1
   /** The time at which it fits, while it sleeps until then. */
   #dueAt: number | undefined
 
   /** @param runtime One that decides at once. */
   constructor(runtime: LimiterRuntime, call: DecideCall, waitMs: number, options: WaitForOptions) {
-    const check = async (request: StoreRequest): Promise<StoreReply> => {
+    this.#runtime = decidedBy(runtime, (request) => {
       this.#entries = request.entries.map((entry) =>
         isLine(entry.policy) ? { ...entry, ticket: this.#ticket } : entry,
       )
-      this.#reply = await runtime.store.check({ ...request, entries: this.#entries })
-      return this.#reply
-    }
-    this.#runtime = { ...runtime, store: { ...runtime.store, check } }
+      return { ...request, entries: this.#entries }
+    })
     this.#call = call
     this.#options = options
     this.#deadline = systemClock() + waitMs
@@ -150,14 +148,14 @@ export class Wait {
   /** Decides, or only looks: what is decided half-way without the store would be charged in memory. */
   #decide(apply: boolean): Promise<Outcome> {
     const { decide } = this.#runtime
-    if (this.#reply) this.#looks += 1
+    this.#looks += 1
     return decide(this.#runtime, apply ? this.#call : { ...this.#call, apply, markFor: undefined })
   }
 
   /** Returns the line to wait in after a denial. */
-  #lineOf({ decision, unanswered }: Outcome): LongestLine | undefined {
-    if (decision.allowed || decision.degraded || unanswered || !this.#reply) return undefined
-    return longestLine(this.#entries, this.#reply.verdicts)
+  #lineOf({ decision, reply, unanswered }: Outcome): LongestLine | undefined {
+    if (decision.allowed || decision.degraded || unanswered) return undefined
+    return longestLine(this.#entries, reply.verdicts)
   }
 
   /** Stands in a line. Returns the time until it is due, or `undefined` if it does not wait so long. */
