@@ -37,6 +37,7 @@ describe('a Worker loads', () => {
         'configuration/document-size.js',
         'configuration/document.js',
         'configuration/runtime-configuration.js',
+        'configuration/settings-copy.js',
         'configuration/settings.js',
         // Settings may end by themselves.
         'configuration/temporary.js',
@@ -56,6 +57,7 @@ describe('a Worker loads', () => {
         'configuration/partition-record.js',
         'configuration/partition-records.js',
         'configuration/runtime-configuration.js',
+        'configuration/settings-copy.js',
         'configuration/settings.js',
         // Settings may end by themselves.
         'configuration/temporary.js',

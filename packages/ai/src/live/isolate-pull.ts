@@ -1,3 +1,4 @@
+import { isFresh } from '@sluice/core/internal/configuration'
 import { pullPrices } from './change-prices.ts'
 import type { FeedPull, PriceCopy } from './price-copy.ts'
 
@@ -9,16 +10,15 @@ const PULL_MS = 600_000
  * of its own, and pulls.
  */
 export function isolatePull(): FeedPull {
-  let nextAt = 0
+  let pulledAt = -Infinity
 
   /** Returns true if this isolate is the one that pulls. */
   async function claim(copy: PriceCopy, now: number): Promise<boolean> {
     const { records, versionField } = copy.document
     const field = { key: versionField.key, field: 'pulled' }
     const [pulled] = await records.read([field])
-    const age = now - Number(pulled ?? 0)
-    if (age >= 0 && age < PULL_MS) {
-      nextAt = now - age + PULL_MS
+    if (isFresh(Number(pulled ?? -Infinity), now, PULL_MS)) {
+      pulledAt = Number(pulled)
       return false
     }
     const set = { [field.field]: String(now) }
@@ -26,10 +26,10 @@ export function isolatePull(): FeedPull {
   }
 
   return {
-    isDue: (now) => now >= nextAt || nextAt > now + PULL_MS,
+    isDue: (now) => !isFresh(pulledAt, now, PULL_MS),
     async pull(copy) {
       const now = copy.document.clock()
-      nextAt = now + PULL_MS
+      pulledAt = now
       try {
         if (await claim(copy, now)) await pullPrices(copy, undefined, { by: 'livePrices' })
       } catch (error) {

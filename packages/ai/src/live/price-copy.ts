@@ -6,7 +6,7 @@ import {
   type ExtensionHooks,
 } from '@sluice/core'
 import {
-  clockMovedBack,
+  isFresh,
   parseDocument,
   runInBackground,
   singleFlight,
@@ -62,8 +62,8 @@ export class PriceCopy implements LiveTable {
   #current: LoadedPrices = NOTHING
   #isOutdated = true
   #isLoading = false
-  #freshUntil = 0
-  #nextLoadAt = 0
+  #readAt = -Infinity
+  #loadedAt = -Infinity
   #reported = ''
   /** The number of changes that this isolate has made. */
   #changes = 0
@@ -96,11 +96,13 @@ export class PriceCopy implements LiveTable {
       before: ({ waitUntil }) => {
         const now = context.clock()
         if (pull?.isDue(now)) runInBackground(pull.pull(this), waitUntil)
-        if (this.#isOutdated || this.#isFresh(now)) return undefined
-        const { version } = this.#loaded
+        if (this.#isOutdated || isFresh(this.#readAt, now, FRESH_MS)) return undefined
+        const loaded = this.#loaded
         const update = (stored: string | undefined): boolean => {
-          this.#freshUntil = now + FRESH_MS
-          if (stored !== version) this.#isOutdated = true
+          if (loaded === this.#loaded) {
+            this.#readAt = now
+            if (stored !== loaded.version) this.#isOutdated = true
+          }
           // The decision counts what the call has been priced at.
           return false
         }
@@ -127,7 +129,7 @@ export class PriceCopy implements LiveTable {
       markOutdated: () => {
         this.#changes += 1
         this.#isOutdated = true
-        this.#nextLoadAt = 0
+        this.#loadedAt = -Infinity
       },
     }
   }
@@ -186,10 +188,6 @@ export class PriceCopy implements LiveTable {
     this.#context?.problem({ code: 'invalid_configuration', message })
   }
 
-  #isFresh(now: number): boolean {
-    return now < this.#freshUntil && !clockMovedBack(this.#freshUntil, now, FRESH_MS)
-  }
-
   /** Loads, or waits for the load of another call. Without the store, the prices stay as they are known. */
   async #loadIfDue(): Promise<void> {
     if (!this.#context) return
@@ -203,18 +201,19 @@ export class PriceCopy implements LiveTable {
   async #load(): Promise<void> {
     const { records, clock, versionField, settingsField, report } = this.document
     const readAt = clock()
-    const isEarly = readAt < this.#nextLoadAt
-    if (isEarly && !clockMovedBack(this.#nextLoadAt, readAt, BETWEEN_LOADS_MS)) return
-    this.#nextLoadAt = readAt + BETWEEN_LOADS_MS
+    if (isFresh(this.#loadedAt, readAt, BETWEEN_LOADS_MS)) return
+    this.#loadedAt = readAt
     const changes = this.#changes
     this.#isLoading = true
     try {
       const [version, text] = await records.read([versionField, settingsField])
+      // Another load has been faster, which began later.
+      if (readAt < this.#loadedAt) return
       if (version !== this.#loaded.version) {
         this.#loaded = { version, prices: this.pricesIn(parseDocument(text, report)) }
         this.#current = this.#loaded
       }
-      this.#freshUntil = readAt + FRESH_MS
+      this.#readAt = readAt
       // Otherwise it may lack a change that this isolate has made meanwhile.
       if (changes === this.#changes) this.#isOutdated = false
     } finally {

@@ -2,7 +2,7 @@ import type { ResolvedSubject } from '../http/subject-resolver.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { refuse } from '../http/refusal.ts'
 import { apiKeySubject, type ApiKeySubjectOptions } from '../identity/header.ts'
-import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
+import { isFresh } from '../internal/freshness.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { keyRecords } from './key-records.ts'
@@ -68,9 +68,8 @@ export function apiKeys(
     if (hash === undefined) return null
     const now = records.clock()
     const last = known.get(hash) ?? unknown.get(hash)
-    const until = (last?.at ?? 0) + FRESH_MS
-    const isFresh = last !== undefined && now < until && !clockMovedBack(until, now)
-    const found = isFresh ? last : await find(hash, now).catch(() => outdated(last, now))
+    const isKnown = last !== undefined && isFresh(last.at, now)
+    const found = isKnown ? last : await find(hash, now).catch(() => outdated(last, now))
     if (!found) return UNAVAILABLE
     const { stored } = found
     if (!stored || isExpired(stored, now)) return null

@@ -4,18 +4,13 @@ import type { PolicySettings } from '../limiter/resolve.ts'
 import type { RecordField } from '../stores/store.ts'
 import type { ConfigurationCache } from './configuration-cache.ts'
 import type { ConfigurationEntry, Report } from './document.ts'
+import { RecentItems } from '../internal/recent-items.ts'
 import { encodePartition, encodePartitionAsync, hasLongValue, type Subject } from '../subject.ts'
 import { lacksDimension } from '../subject.ts'
-import { PartitionCache, type CachedPartition, type RecordSource } from './cached-partition.ts'
+import { CachedPartition, type RecordSource } from './cached-partition.ts'
 import { editRecord, EMPTY_RECORD, parseRecord } from './partition-record.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
-import {
-  dimensionsOf,
-  mergeSettings,
-  resolveSettings,
-  type Change,
-  type ConfigurablePolicy,
-} from './settings.ts'
+import { dimensionsOf, mergeSettings, type Change, type ConfigurablePolicy } from './settings.ts'
 
 /** The parts of a configuration that the records of its partitions join. */
 export interface RecordsContext extends Pick<ExtensionContext, 'records' | 'clock'> {
@@ -36,11 +31,14 @@ interface PolicyGroup {
 /** The time after which a record without settings expires. A deletion could hit a change just made by others. */
 const EMPTY_MS = 60_000
 
+/** The most partitions that an isolate remembers. It forgets those not used lately. */
+const MAX_PARTITIONS = 10_000
+
 /** The records of partitions in one limiter. */
 export class ConnectedRecords {
   readonly #context: RecordsContext
   readonly #groups: readonly PolicyGroup[]
-  readonly #partitions = new PartitionCache()
+  readonly #partitions = new RecentItems<CachedPartition>(MAX_PARTITIONS)
 
   constructor(context: RecordsContext) {
     this.#context = context
@@ -58,7 +56,7 @@ export class ConnectedRecords {
     const shared = this.#context.shared.contribute(startedAt, isRepeated)
     const isLong = groups.some(({ per }) => hasLongValue(subject, per))
     const find = (group: PolicyGroup, id: string): ReturnType<typeof this.contribute> =>
-      this.#find(group, id, startedAt, isRepeated)
+      this.#partitionOf(group, id).contribute(startedAt, isRepeated)
     const own = groups.map((group) =>
       isLong
         ? encodePartitionAsync(subject, group.per).then((id) => find(group, id))
@@ -89,7 +87,7 @@ export class ConnectedRecords {
           await retryWrite(() => this.#write(field, ofPartition))
         } finally {
           // Even after a failure: the change may have been made.
-          this.#partitions.expire(field.key)
+          this.#partitions.get(field.key)?.markOutdated()
         }
       }
     }
@@ -108,36 +106,13 @@ export class ConnectedRecords {
     )
   }
 
-  #find(
-    { policies, source }: PolicyGroup,
-    encoded: string,
-    startedAt: number,
-    isRepeated: boolean,
-  ): Contribution | Promise<Contribution> {
-    const partition = this.#partitions.get(this.#fieldOf(encoded), source)
-    const contribution = (): Contribution => this.#contribution(partition, policies, isRepeated)
-    if (partition.record) return contribution()
-    return partition.load(startedAt).then(contribution, (failure: unknown) => ({ failure }))
-  }
-
-  /** Contributes a partition's record. Unless it is fresh, it is read with the decision. */
-  #contribution(
-    partition: CachedPartition,
-    policies: PolicyGroup['policies'],
-    isRepeated: boolean,
-  ): Contribution {
-    const { field, record } = partition
-    const { clock } = this.#context
-    const readAt = clock()
-    const settings: Contribution['settings'] = (policy, encoded) => {
-      const { name, keyspace } = policy.follows ?? policy
-      const own = policies.has(name) && record?.settings.get(name)
-      return own ? resolveSettings(own, clock, keyspace?.name ?? name, encoded) : undefined
-    }
-    if (partition.isFresh(readAt)) return { settings }
-    const update = (text: string | undefined): boolean => partition.update(text, readAt) !== record
-    const is = isRepeated ? undefined : (record?.text ?? '')
-    return { settings, reads: [{ field: { ...field, is }, update }] }
+  #partitionOf({ source }: PolicyGroup, encoded: string): CachedPartition {
+    const field = this.#fieldOf(encoded)
+    const known = this.#partitions.get(field.key)
+    if (known) return known
+    const partition = new CachedPartition(field, source)
+    this.#partitions.set(field.key, partition)
+    return partition
   }
 
   /** Edits a record. Returns false if others have changed it meanwhile. */

@@ -1,7 +1,7 @@
 // For the packages of this project alone: it may change in any release.
 export { runInBackground } from '../internal/background.ts'
 export { singleFlight } from '../internal/single-flight.ts'
-export { clockMovedBack } from '../internal/freshness.ts'
+export { isFresh } from '../internal/freshness.ts'
 export { editDocument, readDocument } from './changes.ts'
 export type { StoredDocument } from './changes.ts'
 export { parseDocument } from './document.ts'

@@ -1,5 +1,5 @@
 import type { Store, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
-import { FRESH_MS } from '../internal/freshness.ts'
+import { isFresh } from '../internal/freshness.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { momentOf } from '../leases/serving.ts'
 
@@ -11,7 +11,7 @@ interface KnownVerdict {
   readonly verdict: Verdict
   readonly limit: number
   /** By the steady clock. */
-  readonly until: number
+  readonly at: number
 }
 
 /** Asks home for verdicts, and remembers them for a while. */
@@ -35,13 +35,13 @@ export class HomeVerdicts {
     const { steady } = momentOf(request)
     const recent = entries.map(({ key, limit }) => {
       const known = isDeniedAnyway ? this.#known.get(key) : undefined
-      return known && known.limit === limit && steady < known.until ? known.verdict : undefined
+      return known?.limit === limit && isFresh(known.at, steady) ? known.verdict : undefined
     })
     if (recent.every((verdict) => verdict !== undefined)) return { verdicts: recent }
     const reply = await this.#home.check(request)
     for (const [at, { key, limit }] of entries.entries()) {
       const verdict = reply.verdicts[at]
-      if (verdict) this.#known.set(key, { verdict, limit, until: steady + FRESH_MS })
+      if (verdict) this.#known.set(key, { verdict, limit, at: steady })
     }
     return reply
   }

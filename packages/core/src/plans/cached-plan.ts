@@ -1,61 +1,53 @@
+import type { Clock } from '../clock.ts'
 import type { PlanSource } from '../decision.ts'
-import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { RecentItems } from '../internal/recent-items.ts'
+import { StoredCopy } from '../internal/stored-copy.ts'
 
-/** One plan as an isolate knows it. Plain data: a request cannot await another request's promise. */
-export class CachedPlan {
+/**
+ * The name of one plan as an isolate knows it. It expires when the resolver's answer does not hold any more. Plain data:
+ * a request cannot await another request's promise.
+ */
+export class CachedPlan extends StoredCopy<string> {
   readonly key: string
   /** The tenant's id, for the resolver. */
   readonly id: string
-  /**
-   * `'unknown'` until a search has ended or another request has found the plan; then `'confirmed'` while
-   * the resolver's answer holds, and `'stale'` when it does not.
-   */
-  state: 'unknown' | 'confirmed' | 'stale' = 'unknown'
-  /** The last known name. */
-  name: string | undefined
+  /** True if a search has ended or another request has found the plan: then requests do not wait for it. */
+  isSearched = false
   /** The store's failure during the search. */
   failure: unknown
   /** The start of the search, by the machine's clock. */
   searchedAt: number = -Infinity
-  /** The time before which this isolate makes no look-up. */
-  lookUpAt = 0
+  /** The last look-up of this isolate that has not found the plan. */
+  lookedUpAt: number = -Infinity
   /** The time to search again, for an answer that the store does not have. */
   expiresAt: number = Infinity
-  #confirmedAt = 0
 
-  constructor(key: string, id: string, name?: string) {
+  constructor(key: string, id: string, clock: Clock, name?: string) {
+    super(clock, name)
     this.key = key
     this.id = id
-    this.name = name
   }
 
   get source(): PlanSource {
-    if (this.name === undefined) return 'default'
-    return this.state === 'confirmed' ? 'resolver' : 'stale'
+    if (this.latest === undefined) return 'default'
+    return this.current === undefined ? 'stale' : 'resolver'
   }
 
   /** Returns the next step of a request that needs the plan. */
   nextStep(now: number, timeoutMs: number, abandonedMs: number): 'use' | 'search' | 'wait' {
-    if (this.state !== 'unknown') return 'use'
+    if (this.isSearched) return 'use'
     const searchedMs = now - this.searchedAt
     // No search has begun, or it was cut off with its request, or the clock moved back.
     if (searchedMs >= abandonedMs || searchedMs < 0) return 'search'
     return searchedMs < timeoutMs ? 'wait' : 'use'
   }
 
-  /** Returns true if the plan need not be read at `time`. */
-  isFresh(time: number, now: number = time): boolean {
-    const freshUntil = this.#confirmedAt + FRESH_MS
-    return this.state === 'confirmed' && time < freshUntil && !clockMovedBack(freshUntil, now)
-  }
-
-  /** Applies the name that the store had at `readAt`, unless a later one is known. */
-  confirm(name: string, readAt: number, now: number): void {
-    const isLate = readAt < this.#confirmedAt && this.#confirmedAt <= now
-    if (isLate && this.state === 'confirmed') return
-    this.#confirmedAt = readAt
-    Object.assign(this, { name, state: 'confirmed', lookUpAt: 0, expiresAt: Infinity })
+  override update(name: string, readAt: number): boolean {
+    const isTaken = super.update(name, readAt)
+    if (isTaken) {
+      Object.assign(this, { isSearched: true, lookedUpAt: -Infinity, expiresAt: Infinity })
+    }
+    return isTaken
   }
 }
 
@@ -67,17 +59,17 @@ export class PlanCache {
   readonly #plans = new RecentItems<CachedPlan>(MAX_PLANS)
 
   /** Returns the plan. One that has expired is unknown again, except for its name. */
-  get(key: string, id: string, now: number): CachedPlan {
+  get(key: string, id: string, clock: Clock): CachedPlan {
     const plan = this.#plans.get(key)
-    if (plan && now < plan.expiresAt) return plan
-    const unknown = new CachedPlan(key, id, plan?.name)
+    if (plan && clock() < plan.expiresAt) return plan
+    const unknown = new CachedPlan(key, id, clock, plan?.latest)
     this.#plans.set(key, unknown)
     return unknown
   }
 
   /** Makes the next request search the plan. Requests under way keep the old object, and cannot undo it. */
-  expire(key: string): void {
+  expire(key: string, clock: Clock): void {
     const plan = this.#plans.get(key)
-    if (plan) this.#plans.set(key, new CachedPlan(key, plan.id, plan.name))
+    if (plan) this.#plans.set(key, new CachedPlan(key, plan.id, clock, plan.latest))
   }
 }

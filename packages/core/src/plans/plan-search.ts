@@ -2,7 +2,7 @@ import type { ExtensionCall } from '../limiter/call.ts'
 import type { Contribution } from '../limiter/extensions.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
-import { clockMovedBack } from '../internal/freshness.ts'
+import { isFresh } from '../internal/freshness.ts'
 import { POLL_MS, pause, growingPauses } from '../internal/single-flight.ts'
 import { hasLongValue, lacksDimension, encodePartitionAsync, encodePartition } from '../subject.ts'
 import { PlanCache, type CachedPlan } from './cached-plan.ts'
@@ -53,20 +53,20 @@ export class PlanSearch {
 
   /** Makes the next request look the plan up again. @throws StoreError */
   async invalidate(id: string): Promise<void> {
-    const { by, records } = this.#parts
+    const { by, clock, records } = this.#parts
     const key = keyOf(await encodePartitionAsync({ [by]: id }, [by]))
     try {
       await records.invalidate(key)
     } finally {
-      this.#plans.expire(key)
+      this.#plans.expire(key, clock)
     }
   }
 
   #find(call: ExtensionCall, partition: string): Contribution | Promise<Contribution> {
     const { by, clock } = this.#parts
     const id = (call.subject as Readonly<Record<string, string>>)[by] as string
-    const plan = this.#plans.get(keyOf(partition), id, clock())
-    return plan.state === 'unknown' ? this.#findUnknown(plan, call) : this.#contribution(plan, call)
+    const plan = this.#plans.get(keyOf(partition), id, clock)
+    return plan.isSearched ? this.#contribution(plan, call) : this.#findUnknown(plan, call)
   }
 
   /** Finds a plan that the isolate does not know: searches, or waits for the request that does. */
@@ -75,7 +75,7 @@ export class PlanSearch {
     const waits = growingPauses(POLL_MS.isolate)
     for (;;) {
       // An invalidation puts another object in its place.
-      const plan = this.#plans.get(key, id, clock())
+      const plan = this.#plans.get(key, id, clock)
       const step = plan.nextStep(systemClock(), timeoutMs, 2 * retryMs)
       if (step === 'use') return { ...this.#contribution(plan, call), failure: plan.failure }
       if (step === 'search') await this.#search(plan, call)
@@ -85,26 +85,23 @@ export class PlanSearch {
 
   /** Contributes `plan`. Unless it is fresh, the store's plan is read with the decision. */
   #contribution(plan: CachedPlan, call: ExtensionCall): Contribution {
-    const { clock } = this.#parts
-    const { name, source } = plan
-    const readAt = clock()
-    if (plan.isFresh(readAt)) return { plan: { name, source } }
+    const { latest: name, source } = plan
+    if (plan.isFresh()) return { plan: { name, source } }
+    const readAt = this.#parts.clock()
     const update = (stored: string | undefined): boolean => {
-      const isOutdated = !plan.isFresh(readAt, clock())
-      if (!this.#confirm(plan, stored, readAt) && isOutdated) {
-        plan.state = 'stale'
+      if (!this.#confirm(plan, stored, readAt) && !plan.isFresh()) {
+        plan.expire()
         this.#lookUpInBackground(plan, stored, call)
       }
-      return plan.name !== name
+      return plan.latest !== name
     }
     return { plan: { name, source }, reads: [{ field: planField(plan.key), update }] }
   }
 
   /** Applies the plan that was stored at `readAt`. Returns false if there was none. */
   #confirm(plan: CachedPlan, stored: string | undefined, readAt: number): boolean {
-    const { clock, definedPlan } = this.#parts
-    const name = isInvalidated(stored) ? undefined : definedPlan(stored)
-    if (name !== undefined) plan.confirm(name, readAt, clock())
+    const name = isInvalidated(stored) ? undefined : this.#parts.definedPlan(stored)
+    if (name !== undefined) plan.update(name, readAt)
     return name !== undefined
   }
 
@@ -120,7 +117,7 @@ export class PlanSearch {
       // Without the store, the isolate uses the resolver alone.
       this.#cacheLocally(plan, await offDeadline(call, resolve(plan.id)), error)
     }
-    if (plan.state === 'unknown') plan.state = 'stale'
+    plan.isSearched = true
   }
 
   /** Applies the store's plan, or looks it up. Returns false if the answer is void. */
@@ -129,9 +126,9 @@ export class PlanSearch {
     const readAt = clock()
     const [stored, last] = await records.read(plan.key, call.startedAt)
     if (this.#confirm(plan, stored, readAt)) return true
-    plan.name = definedPlan(last) ?? plan.name
+    plan.latest = definedPlan(last) ?? plan.latest
     // After an invalidation, the last known plan waits for the resolver to fail.
-    if (plan.name === undefined || isInvalidated(stored)) return this.#lookUp(plan, stored, call)
+    if (plan.latest === undefined || isInvalidated(stored)) return this.#lookUp(plan, stored, call)
     this.#lookUpInBackground(plan, stored, call)
     return true
   }
@@ -142,8 +139,7 @@ export class PlanSearch {
     { waitUntil }: ExtensionCall,
   ): void {
     const { clock, retryMs } = this.#parts
-    const now = clock()
-    if (now < plan.lookUpAt && !clockMovedBack(plan.lookUpAt, now, retryMs)) return
+    if (isFresh(plan.lookedUpAt, clock(), retryMs)) return
     runInBackground(this.#lookUp(plan, stored), waitUntil)
   }
 
@@ -153,14 +149,14 @@ export class PlanSearch {
     stored: string | undefined,
     call?: ExtensionCall,
   ): Promise<boolean> {
-    const { clock, records, resolve, retryMs } = this.#parts
-    plan.lookUpAt = clock() + retryMs
+    const { clock, records, resolve } = this.#parts
+    plan.lookedUpAt = clock()
     const name = await offDeadline(call, resolve(plan.id))
     if (name === undefined) return true
     const savedAt = clock()
     try {
       const isSaved = await records.save(plan.key, name, stored, call?.startedAt)
-      if (isSaved) plan.confirm(name, savedAt, clock())
+      if (isSaved) plan.update(name, savedAt)
       return isSaved
     } catch (error) {
       this.#cacheLocally(plan, name, error)
@@ -172,7 +168,7 @@ export class PlanSearch {
   #cacheLocally(plan: CachedPlan, name: string | undefined, failure: unknown): void {
     const { cacheMs, clock, retryMs } = this.#parts
     const now = clock()
-    if (name !== undefined) plan.confirm(name, now, now)
+    if (name !== undefined) plan.update(name, now)
     plan.expiresAt = now + (name === undefined ? retryMs : cacheMs)
     plan.failure = failure
   }

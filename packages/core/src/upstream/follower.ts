@@ -5,7 +5,7 @@ import type { Contribution, ExtensionContext } from '../limiter/extensions.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RecordField } from '../stores/store.ts'
 import { runInBackground, type WaitUntil } from '../internal/background.ts'
-import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
+import { FRESH_MS, isFresh } from '../internal/freshness.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 import { noteAdapted } from '../limiter/adapted.ts'
 import { adapt, isEnough, type Bounds } from './adaptation.ts'
@@ -49,7 +49,7 @@ export class Follower {
   /** The time at which it was last read, and since when it has been the same. */
   #readAt = 0
   #sameSince = 0
-  #writingUntil = 0
+  #writingSince = -Infinity
   #writes = 0
   #decisions = 0
   #firstDecisionAt = 0
@@ -104,7 +104,7 @@ export class Follower {
   /** Shares what calls have shown. Decisions read the record on their way: without any, it is read here. */
   async share(): Promise<void> {
     const now = this.#now
-    if (this.#record && Math.abs(now - this.#readAt) < ALONE_MS) return
+    if (this.#record && isFresh(this.#readAt, now, ALONE_MS)) return
     this.#readAt = now
     await this.#load()
     this.#writeIfDue()
@@ -116,7 +116,7 @@ export class Follower {
   #contribution(waitUntil: WaitUntil | undefined): Contribution {
     const settings = this.#settings
     const now = this.#now
-    if (Math.abs(now - this.#readAt) < PERIOD_MS) return { settings }
+    if (isFresh(this.#readAt, now, PERIOD_MS)) return { settings }
     this.#readAt = now
     const writes = this.#writes
     const update = (text: string | undefined): boolean => {
@@ -159,13 +159,13 @@ export class Follower {
   /** Writes what calls have shown, if nobody has written for a while. */
   #writeIfDue(waitUntil?: WaitUntil): void {
     const now = this.#now
-    const isWriting = now < this.#writingUntil && !clockMovedBack(this.#writingUntil, now)
-    if (!this.#record || isWriting || Math.abs(now - this.#sameSince) < PERIOD_MS) return
+    const isWriting = isFresh(this.#writingSince, now, CUT_OFF_MS)
+    if (!this.#record || isWriting || isFresh(this.#sameSince, now, PERIOD_MS)) return
     const { floorMs } = this.#record.state
     const overdueMs = floorMs > 0 ? OVERDUE * floorMs : OVERDUE_MS
     this.#own = addSums(this.#own, this.#samples.take(now, floorMs, overdueMs))
     if (this.#own.calls === 0) return
-    this.#writingUntil = now + CUT_OFF_MS
+    this.#writingSince = now
     runInBackground(this.#write(this.#next(this.#record, now)), waitUntil)
   }
 
@@ -199,7 +199,7 @@ export class Follower {
       // The store reports its own failures. What calls have shown is written later.
       this.#sameSince = this.#now
     } finally {
-      this.#writingUntil = 0
+      this.#writingSince = -Infinity
     }
   }
 
