@@ -3,14 +3,10 @@ import type { SettleResult } from '../reservations/settle-request.ts'
 import type { Store } from '../stores/store.ts'
 import type { OwnPlace } from './own-place.ts'
 import { systemClock } from '../clock.ts'
-import { pause } from '../internal/single-flight.ts'
 import { termsOf } from '../leases/lease.ts'
 import { Overrun } from '../leases/overrun.ts'
 import { settleOperation } from '../reservations/settle-operation.ts'
-
-/** The attempts to charge an overrun in home, and the pause after the first in milliseconds. */
-const ATTEMPTS = 3
-const PAUSE_MS = 200
+import { settleWithRetry } from '../reservations/settle-with-retry.ts'
 
 /**
  * Settles a reservation whose leases are gone, as after a restart: what was leased stays charged, and what was used beyond
@@ -40,20 +36,11 @@ export async function settleForeign(
     const entry = { ...correction, policy, index: 0, limit: 1, cost: 0, enforced: true }
     const overrun = new Overrun(home, entry, { policies: [policy] }, more)
     // The place is settled, so a repeated settlement would not charge it.
-    await retry(() => overrun.charge(data, systemClock()))
+    await settleWithRetry(async () => {
+      await overrun.charge(data, systemClock())
+      return {}
+    })
     applied.push(more)
   }
   return { ...result, applied }
-}
-
-/** Tries it three times. What it has done is not done again. */
-async function retry(attempt: () => Promise<void>): Promise<void> {
-  for (let count = 1; ; count += 1) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (count === ATTEMPTS) throw error
-      await pause(PAUSE_MS * count)
-    }
-  }
 }

@@ -1,4 +1,3 @@
-import type { Settled } from './settle.ts'
 import { StoreError } from '../errors.ts'
 import { pause } from '../internal/single-flight.ts'
 
@@ -16,7 +15,9 @@ const PAUSE_MS = 200
  * @example
  * await settleWithRetry(() => call.settle({ token: 812 }))
  */
-export async function settleWithRetry(attempt: () => Promise<Settled>): Promise<Settled> {
+export async function settleWithRetry<Settled extends { readonly storeFailed?: boolean }>(
+  attempt: () => Promise<Settled>,
+): Promise<Settled> {
   for (let count = 1; ; count += 1) {
     try {
       const settled = await attempt()
