@@ -65,8 +65,7 @@ export async function allPrograms(): Promise<readonly string[]> {
   const ofShards = [lists, hasMoved([], 0)].map(({ kind }) => kind)
   const kinds = [...(await exportedKinds()), ...ofShards, ...lineOperations] as Kind[]
   const programs = rules.flatMap((policy) => {
-    const decide = (joined: object): string =>
-      decidingScript({ policies: [policy], ...joined } as Parameters<typeof decidingScript>[0])
+    const decide = (joined: object): string => decidingScript({ policies: [policy], ...joined })
     // Before a limit with numbers of its own there is no line.
     const operations = kinds.filter(({ name }) => name !== 'line.stand' || !policy.numbers)
     const data = { policies: [policy], slots: [{ policy }], limit: { policy } }
