@@ -15,15 +15,15 @@ interface FixedWindowState {
 /** Counts in each window of a grid that begins at the Unix epoch, or in each calendar month (UTC). */
 export const fixedWindowAlgorithm: Algorithm<FixedWindowState> = {
   id: 'fixed',
-  traits: { windowEnd, lengthen: (params) => params },
+  traits: { windowEnd: (params, now) => current(params, now).end, lengthen: (params) => params },
 
   check(state: FixedWindowState | undefined, input: AlgorithmInput, now: number) {
-    const { used, end } = current(state, now, input.params)
+    const { used, end } = current(input.params, now, state)
     return windowFinding(input, used, end - now, () => end - now)
   },
 
   add(state: FixedWindowState | undefined, { cost, params }: AlgorithmInput, now: number) {
-    const { used, end } = current(state, now, params)
+    const { used, end } = current(params, now, state)
     return { state: { used: used + cost, end }, expiresAt: end, position: end }
   },
 
@@ -49,7 +49,7 @@ export const fixedWindowSettlement: SettlementTwins<FixedWindowState> = {
     const { position, reserved, actual, params } = settlement
     const isMore = actual > reserved
     if (!isMore && (state?.end !== position || position <= now)) return undefined
-    const { used, end } = isMore ? current(state, now, params) : (state as FixedWindowState)
+    const { used, end } = isMore ? current(params, now, state) : (state as FixedWindowState)
     // The count may have been reset since.
     const corrected = Math.max(0, used + actual - reserved)
     return { state: { used: corrected, end }, expiresAt: end, applied: corrected - used }
@@ -112,16 +112,12 @@ end
 local finish = (days - of_year + length) * ${DAY_MS}`
 
 function current(
-  state: FixedWindowState | undefined,
+  [window = DAY_MS]: readonly number[],
   now: number,
-  params: readonly number[],
+  state?: FixedWindowState,
 ): FixedWindowState {
-  const end = windowEnd(params, now)
-  return state !== undefined && state.end >= end ? state : { used: 0, end }
+  const end = window === CALENDAR_MONTH ? monthEnd(new Date(now)) : now - (now % window) + window
+  return state && state.end >= end ? state : { used: 0, end }
 }
 
-function windowEnd([window = DAY_MS]: readonly number[], now: number): number {
-  if (window !== CALENDAR_MONTH) return now - (now % window) + window
-  const date = new Date(now)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
-}
+const monthEnd = (date: Date): number => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
