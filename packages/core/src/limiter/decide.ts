@@ -1,6 +1,6 @@
 import type { StoreReply, StoreRequest } from '../stores/store.ts'
 import type { ExtensionCall } from './call.ts'
-import type { CombinedContribution, TrackedRecord } from './extensions.ts'
+import type { Contribution, TrackedRecord } from './extensions.ts'
 import type { DecideCall, Outcome } from './outcome.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
@@ -10,14 +10,6 @@ import { digestLongValues, hasLongValue } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { resolvePlan } from './plan.ts'
 import { resolve, type ResolvedEntry } from './resolve.ts'
-
-/** The contribution to a limiter without extensions. */
-const NO_CONTRIBUTION: CombinedContribution = {
-  plan: undefined,
-  settings: [],
-  reads: [],
-  failure: undefined,
-}
 
 /** Reports the outcome of a call that may charge to extensions. */
 export function report({ seam, events }: LimiterRuntime, call: DecideCall, outcome: Outcome): void {
@@ -55,11 +47,10 @@ async function decideOnce(
   const digests = hasLongValue(subject, program.dimensions)
     ? await digestLongValues(subject, program.dimensions)
     : undefined
-  const contribution =
-    seam && extensionCall ? await seam.contribute(extensions, extensionCall) : NO_CONTRIBUTION
+  const contribution = extensionCall && (await seam?.contribute(extensions, extensionCall))
 
   // Resolve: select the policies that take part, each with its key and numbers.
-  const resolvedPlan = resolvePlan(runtime, subject, contribution.plan)
+  const resolvedPlan = resolvePlan(runtime, subject, contribution?.plan)
   const { plan, limits } = resolvedPlan
   const { route, model } = subject
   const { entries: resolved, skipped } = resolve(
@@ -70,13 +61,13 @@ async function decideOnce(
       limits: { plan: limits, route, model },
       plan,
       digests,
-      settings: contribution.settings,
+      settings: contribution?.settings,
     },
     events.problem,
   )
 
   // The store: check all entries, then charge all of them if all fit.
-  const request = requestOf(runtime, call, resolved, contribution, start.startedAt)
+  const request = requestOf(runtime, call, resolved, start.startedAt, contribution)
   const { id, now, reads } = request
   const reply: StoreReply =
     resolved.length + reads.length > 0
@@ -86,7 +77,7 @@ async function decideOnce(
   // Conclude: turn the reply into a decision.
   const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
   const decision = conclude(entries, reply, skipped, resolvedPlan)
-  const isOutdated = !decision.degraded && updateRecords(contribution.reads, reply.values)
+  const isOutdated = !decision.degraded && updateRecords(reply.values, contribution?.reads)
   return { id, extensionCall, decision, entries, reply, isOutdated }
 }
 
@@ -94,8 +85,8 @@ function requestOf(
   { program, clock, clockIsInjected, seam }: LimiterRuntime,
   { apply, markFor, fit, id = requestId() }: DecideCall,
   entries: readonly ResolvedEntry[],
-  { reads, failure }: CombinedContribution,
   startedAt: number,
+  { reads = [], failure }: Contribution = {},
 ): StoreRequest {
   return {
     policies: program.policies,
@@ -115,8 +106,8 @@ function requestOf(
 
 /** Gives each record its current value. Returns true if one of them was outdated. */
 function updateRecords(
-  records: readonly TrackedRecord[],
   values: readonly (string | undefined)[],
+  records: readonly TrackedRecord[] = [],
 ): boolean {
   const wereOutdated = records.map((record, index) => record.update(values[index]))
   return wereOutdated.includes(true)

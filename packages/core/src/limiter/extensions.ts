@@ -71,7 +71,7 @@ export interface ExtensionHooks {
   readonly handle?: unknown
 }
 
-/** An extension's contribution to one decision. */
+/** The contribution of an extension, or of all of a limiter, to one decision. */
 export interface Contribution {
   /** The plan of a subject that names none; `undefined` for the default plan. */
   readonly plan?: { readonly name: string | undefined; readonly source: PlanSource } | undefined
@@ -83,15 +83,6 @@ export interface Contribution {
   readonly failure?: unknown
 }
 
-/** The contributions of all extensions to one decision. */
-export interface CombinedContribution {
-  readonly plan: Contribution['plan']
-  /** The first lookup that returns settings wins. */
-  readonly settings: readonly SettingsLookup[]
-  readonly reads: readonly TrackedRecord[]
-  readonly failure: unknown
-}
-
 /**
  * The code that connects extensions to a limiter. Each extension carries a reference to it, so that a
  * limiter without extensions does not load it.
@@ -99,11 +90,8 @@ export interface CombinedContribution {
 export interface Seam {
   /** Starts the time of a call. Extensions may move the start, from which a deadline counts. */
   startCall(call: Pick<ExtensionCall, 'subject' | 'waitUntil'>): ExtensionCall
-  /** Collects the contributions of all extensions to a decision, concurrently. */
-  contribute(
-    extensions: readonly ExtensionInstance[],
-    call: ExtensionCall,
-  ): Promise<CombinedContribution>
+  /** Collects the contributions of all extensions to a decision, concurrently. Of plans and settings the first wins. */
+  contribute(extensions: readonly ExtensionInstance[], call: ExtensionCall): Promise<Contribution>
   /** Combines the listeners of all extensions, so that none can break a decision. */
   createEmitters(extensions: readonly ExtensionInstance[], clock: Clock): Emitters
   /** Emits the events of a decision. Not called for `peek`. */

@@ -20,7 +20,7 @@ export interface EntryContext {
   readonly limits: LimitContext
   readonly plan: string | undefined
   readonly digests: Digests | undefined
-  readonly settings: readonly SettingsLookup[]
+  readonly settings: SettingsLookup | undefined
 }
 
 /** Returns the settings of a policy in a partition, or `undefined` to leave the policy as it is. */
@@ -97,8 +97,7 @@ function resolveEntry(
   const key = keyOf(compiledPolicy, subject, digests)
   const partition = key.slice(prefix.length)
   const cost = costIn(requestCost, policy.unit)
-  let overrides: PolicySettings | undefined
-  for (const lookup of settings) overrides ??= lookup(policy, partition)
+  const overrides = settings?.(policy, partition)
   const allowance = resolveLimits(policy, limits, overrides, plan)
   if (typeof allowance === 'string') return allowance
   const { rollout, mode, params, numbers } = policy

@@ -4,7 +4,8 @@ import type { Entry, Store, StoreReply } from '../stores/store.ts'
 import type { StoreError } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
-import type { CombinedContribution, Contribution, ExtensionInstance, Seam } from './extensions.ts'
+import type { Contribution, ExtensionInstance, Seam } from './extensions.ts'
+import type { PolicySettings } from './resolve.ts'
 import { systemClock } from '../clock.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 
@@ -26,7 +27,7 @@ function startCall({ subject, waitUntil }: Parameters<Seam['startCall']>[0]): Ex
 async function contribute(
   extensions: readonly ExtensionInstance[],
   call: ExtensionCall,
-): Promise<CombinedContribution> {
+): Promise<Contribution> {
   const contributions = await Promise.all(
     extensions.map(async (extension) => extension.contribute(call)),
   )
@@ -36,9 +37,14 @@ async function contribute(
     contributions
       .map((contribution) => contribution?.[name])
       .filter((value) => value !== undefined && value !== null)
+  const lookups = valuesOf('settings')
   return {
     plan: valuesOf('plan')[0],
-    settings: valuesOf('settings'),
+    settings(policy, partition) {
+      let found: PolicySettings | undefined
+      for (const lookup of lookups) found ??= lookup(policy, partition)
+      return found
+    },
     reads: valuesOf('reads').flat(),
     failure: valuesOf('failure')[0],
   }
