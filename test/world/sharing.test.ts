@@ -23,13 +23,17 @@ describe('in a world whose tenants share limits, each gets its part, and the hea
 
 /** Changes of the bundle, each of which a judge must notice. */
 const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = [
-  ['parts are equal, whatever the weights', 'room * weight / parts', 'room / parts'],
-  ['guarantees are forgotten', 'return guarantee + room * weight', 'return room * weight'],
+  ['parts are equal, whatever the weights', 'room * claim.weight / parts', 'room / parts'],
+  [
+    'guarantees are forgotten',
+    'return claim.guarantee + room * claim.weight',
+    'return room * claim.weight',
+  ],
   ['nobody new may begin', 'used == 0 and limit or', 'used == 0 and later > 0 and limit or'],
   ['the headroom is lent', 'limit - math.min(headroom', 'limit - 0 * math.min(headroom'],
   ['a part is taken twice', 'total + math.floor(part)', 'total + 2 * math.floor(part)'],
   ['a denial is to be retried too soon', 'later == 0 and -1 or', 'later == 0 and -1 or 1 or'],
-  ['what is settled stays charged', '+ applied, head[', ', head['],
+  ['what is settled stays charged', 'member.counts[age] + applied', 'member.counts[age]'],
 ]
 
 it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {
