@@ -42,6 +42,15 @@ it('an id that no adapter has is told of once, with those that they have', async
   ])
 })
 
+it('an id that no adapter has is told of at a denial, too', async () => {
+  const nothing = fixedWindow({ name: 'nothing', limit: 0, window: '1d', per: ['tenant'] })
+  const limiter = limiterOf(nothing, policyFor('denied', ['dowload']))
+  const routes = [{ path: '/x', id: 'x' }]
+  const fetch = rateLimit(limiter, { routes, subject }, () => new Response('answer'))
+  expect((await fetch(new Request('https://app.example/x'))).status).toBe(429)
+  expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('no adapter has "dowload"')])
+})
+
 it('an id that only another adapter of the limiter has is right', async () => {
   const limiter = limiterOf(policyFor('p', ['upload', 'download']))
   const send = adapter(limiter, ['other', 'upload'])

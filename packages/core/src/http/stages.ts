@@ -106,9 +106,10 @@ export function createStages<
     const charged =
       (await before?.(subject, ...context)) ?? (await charge({ limiter, subject, waitUntil }))
     await refund
+    if (charged instanceof Refusal) return refuse(charged, true)
+    warnOfUnknownRoutes(limiter, charged.allowed ? charged.decision : charged)
     if (!charged.allowed) return refuse(charged, true)
     const { decision } = charged
-    warnOfUnknownRoutes(limiter, decision)
     // The client is gone: nobody reads the answer, and no handler runs.
     if (!(await delay(Math.min(maxDelayMs, decision.delayMs), request.signal))) {
       await charged.cancel?.()

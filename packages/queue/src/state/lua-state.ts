@@ -25,8 +25,16 @@ const LETTERS: Readonly<Record<Exclude<Where, 'nowhere'> | Line['status'], strin
 
 const letters = Object.entries(LETTERS)
 
-/** The values of the queue that are stored, the last three of which are numbers of jobs. */
-const VALUES = ['virtualTime', 'sequence', 'pausedUntil', 'running', 'unsettled', 'later']
+/** The values of the queue, and the fields by which Redis keeps them. The last three are numbers of jobs. */
+const FIELDS = {
+  virtualTime: 'v',
+  sequence: 'seq',
+  pausedUntil: 'pause',
+  running: 'r',
+  unsettled: 's',
+  later: 'l',
+}
+const VALUES = Object.entries(FIELDS)
 
 /** Lua that opens the state, and what changes it; `save` writes what has changed. ARGV: the caller's time, and `injected` if it decides. */
 export const OPEN: string = `local META, ORDER, WAITING, TIMERS, PAYLOADS, STATES, DEAD = unpack(KEYS)
@@ -37,8 +45,8 @@ if ARGV[2] ~= 'injected' then
 end
 local letters = { ${letters.map(([word, letter]) => `${word} = '${letter}'`).join(', ')} }
 local words = { ${letters.map(([word, letter]) => `${letter} = '${word}'`).join(', ')} }
-local values = redis.call('HMGET', META, ${VALUES.map((name) => `'${name}'`).join(', ')})
-local queue = { ${VALUES.map((name, at) => `${name} = tonumber(values[${at + 1}] or 0)`).join(', ')} }
+local values = redis.call('HMGET', META, ${VALUES.map(([, field]) => `'${field}'`).join(', ')})
+local queue = { ${VALUES.map(([name], at) => `${name} = tonumber(values[${at + 1}] or 0)`).join(', ')} }
 local jobs, flows, timers = {}, {}, {}
 local function whole(number) return string.format('%.0f', number) end
 local function push(list, first, second)
@@ -135,7 +143,7 @@ local function save()
   local function meta(name, value, before)
     if value ~= before then push(metas, name, value) end
   end
-  ${VALUES.map((name, at) => `meta('${name}', whole(queue.${name}), values[${at + 1}] or '0')`).join('\n  ')}
+  ${VALUES.map(([name, field], at) => `meta('${field}', whole(queue.${name}), values[${at + 1}] or '0')`).join('\n  ')}
   for name, flow in pairs(flows) do
     if flow.forgotten then forgotten[#forgotten + 1] = 'f:' .. name
     else meta('f:' .. name, letters[flow.status] .. ' ' .. whole(flow.tag), flow.text or 'e 0') end
