@@ -19,7 +19,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { NOON } from '../support/times.ts'
 import { QUESTION } from './doors.ts'
 
-/* Whatever limits the requests of a server goes through the same stages: each case is for all of them. */
+/* The stages of all that limit the requests of a server: each case is for all of them. */
 
 type Handle = (request: Request) => Response | Promise<Response>
 type Ask = (init?: RequestInit) => Promise<Response>

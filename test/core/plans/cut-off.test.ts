@@ -81,6 +81,18 @@ describe.each(['check', 'run'] as const)('a look-up whose %s never returns', (ca
   })
 })
 
+it('after a look-up that never returned and one in the background that found nothing, no request waits for another', async () => {
+  const { limiter, database, store } = await cutOff('check')
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  database.plans.set('acme', new Error('down'))
+  await vi.advanceTimersByTimeAsync(TIMEOUT_MS)
+  await limiter.check(ACME)
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  const asked = vi.spyOn(store, 'check').mockClear()
+  await limiter.check(ACME)
+  expect(asked).toHaveBeenCalledTimes(1)
+})
+
 it('a look-up after an invalidation that never returns leaves the last known plan, without a wait', async () => {
   const { limiters, store } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
   const [limiter] = limiters as [Limiter]

@@ -8,7 +8,7 @@ import { uncounted } from './hidden-input.ts'
 /** The parts of the options that say which fields are sent. */
 export interface BodyTerms {
   /**
-   * Further fields of the body that may be sent, by name. What they cost beside tokens is yours to
+   * Further fields of the body that may be sent, by name. Their cost beside tokens is yours to
    * count. @default none
    */
   readonly allowFields?: readonly string[]
@@ -103,7 +103,7 @@ export function maximumFor(body: Json, field: string, most: number, thinking: nu
   const name = [field, ...MAXIMA].find((one) => isGiven(own(body, one)))
   const value = (name ? own(body, name) : Infinity) as number
   if (name && !isCount(value)) throw invalidBody('must be a whole number from 1', name)
-  // What the client itself asks for is between it and the provider.
+  // The wishes of the client itself are between it and the provider.
   if (most <= thinking && value > thinking) {
     throw invalidBody(`is at most ${most} here: lower the thinking budget below that`, field)
   }

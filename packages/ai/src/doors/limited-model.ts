@@ -98,7 +98,7 @@ export function limitedModel<Model extends AiSdkModel>(
   limiter: Limiter,
   options: LimitedModelOptions,
 ): Model {
-  const mustBe = 'a model of the AI SDK, such as openai("gpt-4o")'
+  const mustBe = 'a model of the AI SDK, such as openai("gpt-6-luna")'
   hasMethod('doGenerate', mustBe)('limitedModel.model', model)
   assertClientOptions('limitedModel', limiter, options, { maxDelayMs: assertMaxDelay })
   const { maxDelayMs = 30_000, subject, waitUntil, onError } = options

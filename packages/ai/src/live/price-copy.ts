@@ -207,8 +207,8 @@ export class PriceCopy implements LiveTable {
     this.#isLoading = true
     try {
       const [version, text] = await records.read([versionField, settingsField])
-      // Another load has been faster, which began later.
-      if (readAt < this.#loadedAt) return
+      // A later read has been faster.
+      if (readAt < this.#readAt && this.#readAt <= clock()) return
       if (version !== this.#loaded.version) {
         this.#loaded = { version, prices: this.pricesIn(parseDocument(text, report)) }
         this.#current = this.#loaded

@@ -34,8 +34,7 @@ export class StoredCopy<Value> {
 
   /** Takes the value that the store had at `readAt`, unless a later one is known. Returns true if it did. */
   update(value: Value, readAt: number): boolean {
-    const isLate = readAt < this.#readAt && this.#readAt <= this.#clock()
-    if (this.current !== undefined && isLate) return false
+    if (readAt < this.#readAt && this.#readAt <= this.#clock()) return false
     this.current = this.latest = value
     this.#readAt = readAt
     return true

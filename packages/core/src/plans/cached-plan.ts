@@ -49,6 +49,11 @@ export class CachedPlan extends StoredCopy<string> {
     }
     return isTaken
   }
+
+  override expire(): void {
+    super.expire()
+    this.isSearched = true
+  }
 }
 
 /** The most plans that an isolate remembers. */

@@ -6,14 +6,18 @@ export type Command = readonly (string | number)[]
 
 /** An error reply of Redis itself. Its text may hold keys, so only the code word is passed on. */
 export class RedisError extends StoreError {
-  /** Finds a part of the text. */
-  declare readonly find: (part: RegExp) => RegExpExecArray | null
+  readonly #text: string
 
   constructor(text: string) {
     const word = /^[A-Z]{2,}/.exec(text)?.[0]
     super('store_refused', `The store refused the command: ${word ?? 'an error'}`)
     this.word = word
-    this.find = (part) => part.exec(text)
+    this.#text = text
+  }
+
+  /** Finds a part of the text. */
+  find(part: RegExp): RegExpExecArray | null {
+    return part.exec(this.#text)
   }
 }
 
