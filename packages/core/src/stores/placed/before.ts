@@ -63,9 +63,9 @@ function moves(): ReturnType<Before['create']> {
     }
 
     /**
-     * Makes sure that what the old store has of these keys has arrived.
+     * Makes sure that the old store's values of these keys have arrived.
      *
-     * @param records The keys among them that processes of the old list go on reading.
+     * @param records Keys of records, which processes of the old list go on reading.
      */
     async function fetch(
       keys: readonly string[],
@@ -80,8 +80,8 @@ function moves(): ReturnType<Before['create']> {
         const areRecords = missing.map((key) => records.includes(key))
         const copies = await run(from, DEPART, missing, startedAt, areRecords)
         await run(to, ARRIVE, missing, startedAt, copies)
-        const lasting = missing.filter((_, at) => (copies[at] as Copy).ttlMs < 0)
-        // If it fails, they stay there, and are not looked at.
+        const lasting = missing.filter((_, at) => isLasting(copies[at] as Copy))
+        // If it fails, they stay there, and nobody reads them.
         if (lasting.length > 0) await run(from, FORGET, lasting, startedAt).catch(() => {})
       }
       for (const key of unknown) arrived.set(key, true)
@@ -113,3 +113,6 @@ function moves(): ReturnType<Before['create']> {
     }
   }
 }
+
+/** Returns true if the copy is of a value in Redis that never expires. In memory, nothing has to be forgotten. */
+const isLasting = (copy: Copy): boolean => 'ttlMs' in copy && copy.ttlMs < 0

@@ -1,32 +1,43 @@
 /*
- * A fence: what a store keeps under a key of which another store has taken over the counts. Decisions and settlements
- * refuse it. In Redis it is a list, which nothing else of Sluice is.
+ * A fence: the value of a key whose counts another store has taken over. Decisions and settlements refuse it. In Redis it
+ * is a list, which nothing else of Sluice is.
  */
 import { RedisError } from '../redis/transport.ts'
 
-/** The value that a key had. */
-export interface Copy {
+/** The state that a key had in memory. */
+export interface StateCopy {
+  /** Undefined if nothing is left of it. */
+  readonly state: unknown
+  /** The time at which it expires (epoch ms). 0 if nothing is left of it. */
+  readonly expiresAt: number
+}
+
+/** The value that a key had in Redis. */
+export interface ValueCopy {
   /** The milliseconds until it expires; below 0 if never, 0 if nothing is left of it. */
   readonly ttlMs: number
   /** The type of the value, and the value. */
-  readonly parts: readonly unknown[]
+  readonly parts: readonly string[]
 }
 
-const copies = new WeakMap<object, Copy>()
+/** The copy of a key, by the kind of its store. */
+export type Copy = StateCopy | ValueCopy
+
+const copies = new WeakMap<object, StateCopy>()
 
 const refuse = (): never => {
   throw new RedisError('WRONGTYPE')
 }
 
-/** Returns a fence for a store in memory. Whoever looks at it as at a state gets the error that Redis gives. */
-export function createFence(copy: Copy): object {
+/** Returns a fence for a store in memory. To read it as a state throws the error that Redis gives. */
+export function createFence(copy: StateCopy): object {
   const fence = new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse })
   copies.set(fence, copy)
   return fence
 }
 
-/** Returns what was under the key of a fence, or `undefined` if `state` is none. */
-export const copyBehind = (state: unknown): Copy | undefined => copies.get(state as object)
+/** Returns the copy that a fence keeps, or `undefined` if `state` is no fence. */
+export const copyBehind = (state: unknown): StateCopy | undefined => copies.get(state as object)
 
 export const isFence = (state: unknown): boolean => copyBehind(state) !== undefined
 

@@ -1,25 +1,25 @@
 /*
- * The steps that take what a store has under some keys to another: ask which keys have not arrived there; take them
+ * The steps that take the values of some keys from one store to another: ask which keys have not arrived there; take them
  * from the old store, which leaves fences; let them arrive, once, under a marker. Each may be repeated.
  */
 import type { LuaOperationKind } from '../../lua/twins.ts'
 import { StoreError } from '../../errors.ts'
-import { copyBehind, createFence, isFence, TYPE_OF, type Copy } from './fence.ts'
+import { copyBehind, createFence, isFence, TYPE_OF, type Copy, type ValueCopy } from './fence.ts'
 
-/** The life of a fence or a marker after that of what was under the key, in milliseconds: two days. */
+/** The life of a fence or a marker after that of the key's value, in milliseconds: two days. */
 const FENCE_MS = 172_800_000
 
 /** Items in one command of a script: Lua passes at most some thousand arguments. */
 const CHUNK = 1_000
 
-/** The life of the marker of what never expires, in milliseconds: 30 days. */
+/** The life of the marker of a value that never expires, in milliseconds: 30 days. */
 const LASTING_MS = 2_592_000_000
 
 /** For each key, true if it is here, or has been. */
 export const FIND_ARRIVED: LuaOperationKind<readonly boolean[], undefined> = {
   name: 'find arrived',
   run: (states, { keys }) =>
-    everySecond(keys).map(([key, marker]) => {
+    pairsOf(keys).map(([key, marker]) => {
       const [state, mark] = [states.get(key, -Infinity), states.get(marker, -Infinity)]
       if (isFence(state) || isFence(mark)) return false
       return state !== undefined || mark !== undefined
@@ -43,22 +43,18 @@ return reply
 }
 
 /**
- * Takes what is under each key, and leaves a fence that keeps a copy, for a caller that did not get the reply. Of a record
+ * Takes the value of each key, and leaves a fence that keeps a copy, for a caller that did not get the reply. Of a record
  * it leaves the values, which processes of the old list go on reading, and the fence under the marker. The data is true for
  * each key of a record.
  */
 export const DEPART: LuaOperationKind<readonly Copy[], readonly boolean[]> = {
   name: 'depart',
   run: (states, { keys, data: areRecords }) =>
-    everySecond(keys).map(([key, marker], at) => {
+    pairsOf(keys).map(([key, marker], at) => {
       const state = states.get(key, -Infinity)
       const known = copyBehind(state)
       const expiresAt = states.expiresAt?.(key) ?? Infinity
-      const copy: Copy =
-        known ??
-        (state === undefined
-          ? { ttlMs: 0, parts: [IN_MEMORY] }
-          : { ttlMs: expiresAt, parts: [IN_MEMORY, state] })
+      const copy = known ?? { state, expiresAt: state === undefined ? 0 : expiresAt }
       const isKept = areRecords[at] === true && known === undefined && state !== undefined
       const fence = { state: createFence(copy), expiresAt: expiresAt + FENCE_MS }
       // It may come back one day.
@@ -98,14 +94,8 @@ return reply
     args: (areRecords) => areRecords.map((isRecord) => (isRecord ? '1' : '0')),
     parse: (reply) => {
       if (!Array.isArray(reply)) return undefined
-      const pairs = everySecond(reply as unknown[])
-      if (!pairs.every(isCopy)) return undefined
-      return {
-        result: pairs.map(([ttlMs, parts]) => ({
-          ttlMs: ttlMs as number,
-          parts: parts as string[],
-        })),
-      }
+      const copies = pairsOf(reply as unknown[]).map(([ttlMs, parts]) => ({ ttlMs, parts }))
+      return copies.every(isValueCopy) ? { result: copies } : undefined
     },
   },
 }
@@ -114,10 +104,10 @@ return reply
 export const ARRIVE: LuaOperationKind<void, readonly Copy[]> = {
   name: 'arrive',
   run(states, { keys, data: copies }) {
-    for (const [at, [key, marker]] of everySecond(keys).entries()) {
-      const { ttlMs: expiresAt, parts } = copies[at] as Copy
-      const [kind, state] = parts
-      if (kind !== IN_MEMORY) throw otherKind()
+    for (const [at, [key, marker]] of pairsOf(keys).entries()) {
+      const copy = copies[at] as Copy
+      if ('ttlMs' in copy) throw otherKind()
+      const { state, expiresAt } = copy
       const [here, mark] = [states.get(key, -Infinity), states.get(marker, -Infinity)]
       if (mark !== undefined && !isFence(mark)) continue
       states.set(marker, { state: new Map(), expiresAt: expiresAt + FENCE_MS })
@@ -153,15 +143,15 @@ end
 return 1
 `,
     args: (copies) =>
-      copies.flatMap(({ ttlMs, parts }) => {
-        if (parts.includes(IN_MEMORY)) throw otherKind()
-        return [String(ttlMs), String(parts.length), ...(parts as string[])]
+      copies.flatMap((copy) => {
+        if (!('ttlMs' in copy)) throw otherKind()
+        return [String(copy.ttlMs), String(copy.parts.length), ...copy.parts]
       }),
     parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
   },
 }
 
-/** Has what never expires, and has arrived elsewhere, expire. */
+/** Lets values expire that never would, once they have arrived elsewhere. */
 export const FORGET: LuaOperationKind<void, undefined> = {
   name: 'forget moved',
   run: () => undefined,
@@ -174,18 +164,15 @@ return 1
   },
 }
 
-const isCopy = ([ttl, parts]: readonly unknown[]): boolean =>
-  Number.isInteger(ttl) &&
-  Array.isArray(parts) &&
-  parts.length > 0 &&
-  parts.every((part) => typeof part === 'string')
-
-/** The type of a copy of a store in memory, of which `ttlMs` is the time at which it expires. */
-const IN_MEMORY = Symbol('in memory')
+const isValueCopy = (copy: { ttlMs: unknown; parts: unknown }): copy is ValueCopy =>
+  Number.isInteger(copy.ttlMs) &&
+  Array.isArray(copy.parts) &&
+  copy.parts.length > 0 &&
+  copy.parts.every((part) => typeof part === 'string')
 
 const otherKind = (): StoreError =>
   new StoreError('store_refused', 'Tenants move only between stores of one kind')
 
 /** Returns a flat list of pairs as pairs. */
-const everySecond = <T>(flat: readonly T[]): (readonly [T, T])[] =>
+const pairsOf = <T>(flat: readonly T[]): (readonly [T, T])[] =>
   flat.flatMap((item, at) => (at % 2 === 0 ? [[item, flat[at + 1] as T] as const] : []))
