@@ -52,14 +52,16 @@ export function joining(
     // Where the limit is known, each decision that waits has its own deadline.
     const startedAt = store.timeoutMs === undefined ? since : now
     const standing = await store.run(compareLists(lists, mayBegin, now, startedAt))
-    if (standing === 'same') member.hasJoined = true
-    if (standing === 'same' || standing === 'none') return standing === 'same'
-    const [what, ...words] = standing.split(' ')
-    const theirs = words.join(' ')
+    if (standing.kind === 'none') return false
+    if (standing.kind === 'same') {
+      member.hasJoined = true
+      return true
+    }
+    const { kind, list } = standing
     const message =
-      what === 'other'
-        ? `The databases in use are ${theirs}; this process has ${own}. Give it that list, or name it in from of sharded, to move tenants`
-        : `Tenants move here from the databases ${theirs}; this process has ${own}. Name these in from of sharded; once all have moved, set from: 'ended'`
+      kind === 'other'
+        ? `The databases in use are ${list}; this process has ${own}. Give it that list, or name it in from of sharded, to move tenants`
+        : `Tenants move here from the databases ${list}; this process has ${own}. Name these in from of sharded; once all have moved, set from: 'ended'`
     throw Object.assign(new StoreError('store_moved', message), { place: name })
   }
 

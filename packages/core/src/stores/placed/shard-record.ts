@@ -1,4 +1,4 @@
-/* The list of stores, of which each keeps a record, and what else a store says about its place among them. */
+/* The record that each store keeps of the list of stores, and the question whether keys have moved to another. */
 import type { LuaOperationKind } from '../../lua/twins.ts'
 import type { Operation, RecordValues } from '../store.ts'
 import { isFence, TYPE_OF, withMarkers } from './fence.ts'
@@ -6,7 +6,7 @@ import { isFence, TYPE_OF, withMarkers } from './fence.ts'
 /** The time for which new processes of the list before may still start, in milliseconds: a day. */
 const ROLLOUT_MS = 86_400_000
 
-/** Says that all tenants have moved, instead of the list before. */
+/** Stands for the list before once all tenants have moved. */
 export const ENDED = 'ended'
 
 /** The lists of a process, as texts. */
@@ -17,14 +17,17 @@ export interface Lists {
   readonly before: string
 }
 
-interface Claim extends Lists {
+interface ListClaim extends Lists {
   /** True to write the record if there is none. */
   readonly mayBegin: boolean
   readonly now: number
 }
 
-/** The store has this list; or has none; or another; or this one, to which tenants move from that which follows. */
-type Standing = 'same' | 'none' | `other ${string}` | `moving ${string}`
+/** The record of a store beside this process' lists. While tenants move, `list` is the one that they come from. */
+type ShardStanding =
+  | { readonly kind: 'same' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'other' | 'moving'; readonly list: string }
 
 /** Returns the operation that compares a store's list with this process', and writes it where it may. */
 export const compareLists = (
@@ -32,7 +35,7 @@ export const compareLists = (
   mayBegin: boolean,
   now: number,
   startedAt: number,
-): Operation<Standing, Claim> => ({
+): Operation<ShardStanding, ListClaim> => ({
   kind: JOIN,
   keys: [`shards:${lists.shardBy}`],
   data: { ...lists, mayBegin, now },
@@ -40,23 +43,25 @@ export const compareLists = (
 })
 
 /** A record has the list, the one before if its tenants may not have moved yet, and the time at which they began to. */
-const JOIN: LuaOperationKind<Standing, Claim> = {
+const JOIN: LuaOperationKind<ShardStanding, ListClaim> = {
   name: 'join shards',
   run(states, { keys: [key = ''], data: { list, before, mayBegin, now } }) {
     const record = (states.get(key, now) ?? new Map()) as RecordValues
     const { list: theirs, before: theirBefore = '', since } = Object.fromEntries(record)
-    const write = (): Standing => {
+    const write = (): ShardStanding => {
       const fields = { list, before: before === ENDED ? '' : before, since: String(now) }
       states.set(key, { state: new Map(Object.entries(fields)), expiresAt: Infinity })
-      return 'same'
+      return { kind: 'same' }
     }
-    if (theirs === undefined) return mayBegin ? write() : 'none'
+    const moving: ShardStanding = { kind: 'moving', list: theirBefore }
+    if (theirs === undefined) return mayBegin ? write() : { kind: 'none' }
     if (theirs === list) {
-      if (theirBefore === '' || theirBefore === before) return 'same'
-      return before === ENDED ? write() : `moving ${theirBefore}`
+      if (theirBefore === '' || theirBefore === before) return { kind: 'same' }
+      return before === ENDED ? write() : moving
     }
-    if (theirs === before) return theirBefore === '' ? write() : `moving ${theirBefore}`
-    return theirBefore === list && now - Number(since) < ROLLOUT_MS ? 'same' : `other ${theirs}`
+    if (theirs === before) return theirBefore === '' ? write() : moving
+    const isRollout = theirBefore === list && now - Number(since) < ROLLOUT_MS
+    return isRollout ? { kind: 'same' } : { kind: 'other', list: theirs }
   },
   lua: {
     script: () => `local list, before, mayBegin, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -76,14 +81,14 @@ if theirBefore == list and tonumber(now) - tonumber(record[3]) < ${ROLLOUT_MS} t
 return 'other ' .. theirs
 `,
     args: ({ list, before, mayBegin, now }) => [list, before, mayBegin ? '1' : '0', String(now)],
-    parse: (reply) =>
-      typeof reply === 'string' && /^(same$|none$|other |moving )/.test(reply)
-        ? { result: reply as Standing }
-        : undefined,
+    parse(reply) {
+      const [, kind, list] = /^(same$|none$|(?:other|moving)(?= )) ?(.*)/.exec(String(reply)) ?? []
+      return kind === undefined ? undefined : { result: { kind, list } as ShardStanding }
+    },
   },
 }
 
-/** Returns the operation that tells whether one of these keys has moved to another store. */
+/** Returns the operation that asks if one of these keys has moved to another store. */
 export const hasMoved = (
   keys: readonly string[],
   startedAt: number,
