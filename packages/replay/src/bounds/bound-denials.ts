@@ -3,10 +3,10 @@ import type { CallSum } from '../call.ts'
 import type { PolicySet } from '../simulation/policy-set.ts'
 import { optionError } from '../option-error.ts'
 import { createTwin } from '../simulation/twin.ts'
-import { createChange, type DenialBounds } from './change.ts'
+import { Change, type DenialBounds } from './change.ts'
 import { meterOf } from './meter.ts'
-import { createPartition, endPeriod, type Partition, type Share } from './partition.ts'
-import { createPeriod } from './period.ts'
+import { Partition, type Row, type Share } from './partition.ts'
+import { Period } from './period.ts'
 
 /** The calls that a change of settings denies and allows, in any order within their periods. */
 export interface ChangeBounds {
@@ -34,30 +34,31 @@ export async function boundDenials(
   sets: readonly [before: PolicySet, after: PolicySet],
 ): Promise<ChangeBounds> {
   const sharesOf = createShares(sets)
-  const [newlyDenied, nowAllowed] = [createChange(0, 1), createChange(1, 0)]
+  const [newlyDenied, nowAllowed] = [new Change(0, 1), new Change(1, 0)]
   let start = -Infinity
-  let rows: (readonly [CallSum, readonly Share[]])[] = []
+  let rows: Row[] = []
 
   function endOfPeriod(): void {
-    const period = createPeriod({ start, end: start + periodMs }, rows)
+    if (rows.length === 0) return
+    const period = new Period({ start, end: start + periodMs }, rows)
     newlyDenied.add(period)
     nowAllowed.add(period)
-    for (const partition of period.partitions) endPeriod(partition, period.span)
+    period.end()
     rows = []
   }
 
   for await (const sum of sums) {
     if (sum.at !== start) {
-      if (rows.length > 0) endOfPeriod()
+      endOfPeriod()
       if (sum.at < start + periodMs) {
         const message = `must be the time that each row covers: line ${sum.line} begins before the row above ends`
         throw optionError('usagePeriod', message)
       }
       start = sum.at
     }
-    if (sum.calls > 0) rows.push([sum, await sharesOf(sum)])
+    if (sum.calls > 0) rows.push({ sum, shares: await sharesOf(sum) })
   }
-  if (rows.length > 0) endOfPeriod()
+  endOfPeriod()
   return { newlyDenied: newlyDenied.read(), nowAllowed: nowAllowed.read() }
 }
 
@@ -94,7 +95,7 @@ function createShares(
       let partition = partitions.get(key)
       if (partition === undefined) {
         const tenant = per.includes('tenant') ? subject.tenant : undefined
-        partitions.set(key, (partition = createPartition(rule, meters.get(rule), tenant)))
+        partitions.set(key, (partition = new Partition(rule, meters.get(rule), tenant)))
       }
       return [{ partition, limits }]
     })

@@ -1,16 +1,7 @@
-import type { Span } from './meter.ts'
 import { groupBy } from './group-by.ts'
-import {
-  callsOf,
-  canDeny,
-  dollarsOf,
-  mostAllowed,
-  mostDenied,
-  newlyDeniedIn,
-  type Period,
-} from './period.ts'
-import type { Partition, Row, Side } from './partition.ts'
-import { createGuaranteed } from './guaranteed.ts'
+import { Guaranteed, type Amount } from './guaranteed.ts'
+import { callsOf, dollarsOf, type Partition, type Row, type Side } from './partition.ts'
+import { mostAllowed, mostDenied, type Period } from './period.ts'
 
 /** An interval that holds a number. */
 export interface Bounds {
@@ -39,139 +30,116 @@ export interface DenialBounds {
   readonly tenants: readonly TenantBounds[]
 }
 
-/** Calls and micro-dollars. */
-interface Amount {
-  calls: number
-  usd: number
-}
+/** The bounds of the calls that `to` denies and `from` allows. */
+export class Change {
+  readonly #from: Side
+  readonly #to: Side
+  readonly #guaranteed: Guaranteed
+  readonly #all: Tally
+  readonly #tenants = new Map<string, Tally>()
 
-interface Tally {
-  readonly exact: Amount
-  readonly most: Amount
-  readonly policies: Map<string, number>
-  since: number
-}
+  constructor(from: Side, to: Side) {
+    this.#from = from
+    this.#to = to
+    this.#guaranteed = new Guaranteed(from, to)
+    this.#all = new Tally(from, to)
+  }
 
-/** Bounds what `to` denies and `from` allows. */
-export interface Change {
-  add(period: Period): void
-  read(): DenialBounds
-}
+  add(period: Period): void {
+    this.#all.add(period, period.rows)
+    for (const [tenant, rows] of groupBy(period.rows, ({ sum }) => sum.subject.tenant)) {
+      const tally = this.#tenants.get(tenant) ?? new Tally(this.#from, this.#to)
+      this.#tenants.set(tenant, tally)
+      tally.add(period, rows)
+    }
+    for (const partition of period.partitions) this.#guaranteed.add(partition, period.span)
+  }
 
-/** Creates the bounds of no calls. */
-export function createChange(from: Side, to: Side): Change {
-  const all = createTally()
-  const tenants = new Map<string, Tally>()
-  const guaranteed = createGuaranteed(from, to)
-
-  return {
-    add(period) {
-      addRows(all, period.rows, period, from, to)
-      for (const [tenant, rows] of groupBy(period.rows, (row) => row.sum.subject.tenant)) {
-        let tally = tenants.get(tenant)
-        if (tally === undefined) tenants.set(tenant, (tally = createTally()))
-        addRows(tally, rows, period, from, to)
-      }
-      for (const partition of period.partitions) guaranteed.add(partition, period.span)
-    },
-    read() {
-      const found = guaranteed.read()
-      const list = Array.from(tenants, ([tenant, tally]) =>
-        tenantOf(tenant, tally, found.ofTenant(tenant)),
-      )
-      const sum = (pick: (tenant: TenantBounds) => number): number =>
-        list.reduce((total, tenant) => total + pick(tenant), 0)
-      const { exact, most } = all
-      return {
-        calls: {
-          least: Math.max(
-            exact.calls,
-            found.ofAll.calls,
-            sum(({ calls }) => calls.least),
-          ),
-          most: most.calls,
-        },
-        usd: {
-          least: Math.max(
-            exact.usd,
-            found.ofAll.usd,
-            sum(({ usd }) => usd.least),
-          ),
-          most: most.usd,
-        },
-        tenants: list
-          .filter(({ calls }) => calls.most > 0)
-          .toSorted((a, b) => b.calls.most - a.calls.most),
-      }
-    },
+  read(): DenialBounds {
+    const guaranteed = this.#guaranteed
+    guaranteed.end()
+    const all = this.#all.read(guaranteed.of(undefined))
+    const tenants = Array.from(this.#tenants, ([tenant, tally]) => ({
+      tenant,
+      ...tally.read(guaranteed.of(tenant)),
+    }))
+    const withTenants = ({ least, most }: Bounds, of: 'calls' | 'usd'): Bounds => {
+      const ofTenants = tenants.reduce((sum, tenant) => sum + tenant[of].least, 0)
+      return { least: Math.max(least, ofTenants), most }
+    }
+    return {
+      calls: withTenants(all.calls, 'calls'),
+      usd: withTenants(all.usd, 'usd'),
+      tenants: tenants
+        .filter(({ calls }) => calls.most > 0)
+        .toSorted((a, b) => b.calls.most - a.calls.most),
+    }
   }
 }
 
-const createTally = (): Tally => ({
-  exact: { calls: 0, usd: 0 },
-  most: { calls: 0, usd: 0 },
-  policies: new Map(),
-  since: Infinity,
-})
+/** The bounds of some calls, such as those of one tenant. */
+class Tally {
+  readonly #from: Side
+  readonly #to: Side
+  readonly #least = { calls: 0, usd: 0 }
+  readonly #most = { calls: 0, usd: 0 }
+  readonly #policies = new Map<string, number>()
+  #since: number | undefined
 
-function tenantOf(tenant: string, tally: Tally, found: Amount): TenantBounds {
-  const { exact, most, policies, since } = tally
-  const [[policy] = ['']] = [...policies].toSorted(([, a], [, b]) => b - a)
-  return {
-    tenant,
-    calls: { least: Math.max(exact.calls, found.calls), most: most.calls },
-    usd: { least: Math.max(exact.usd, found.usd), most: most.usd },
-    policy,
-    since: since === Infinity ? '' : new Date(since).toISOString(),
+  constructor(from: Side, to: Side) {
+    this.#from = from
+    this.#to = to
   }
-}
 
-/** Adds some rows of a period, such as those of one tenant. */
-function addRows(tally: Tally, rows: readonly Row[], { span }: Period, from: Side, to: Side): void {
-  const diverging = rows.filter((row) => row.diverges)
-  if (diverging.length === 0) return
-  const before = tally.most.calls
-  for (const [partition, own] of groupBy(diverging, ({ exact }) => exact)) {
-    if (partition) addExact(tally, partition, own, from, to)
-    else addPossible(tally, own, span, from, to)
+  /** Adds some rows of a period. */
+  add(period: Period, rows: readonly Row[]): void {
+    const before = this.#most.calls
+    const diverging = rows.filter((row) => period.diverges(row))
+    for (const [exact, own] of groupBy(diverging, (row) => period.exactOf(row))) {
+      if (exact) this.#addExact(exact, own)
+      else this.#addPossible(period, own)
+    }
+    if (this.#most.calls > before) this.#since ??= period.span.start
   }
-  if (tally.most.calls > before) tally.since = Math.min(tally.since, span.start)
-}
 
-function addExact(
-  { exact, most, policies }: Tally,
-  partition: Partition,
-  rows: readonly Row[],
-  from: Side,
-  to: Side,
-): void {
-  const denied = newlyDeniedIn(partition, from, to)
-  if (denied === 0) return
-  const [calls, usd] = [callsOf(rows), dollarsOf(rows)]
-  // They may be calls of other rows.
-  exact.calls += Math.max(0, denied - (partition.calls - calls))
-  if (denied === partition.calls) exact.usd += usd
-  most.calls += Math.min(denied, calls)
-  most.usd += usd
-  addTo(policies, partition.rule.name, Math.min(denied, calls))
-}
+  /** Returns the bounds, given what is denied for sure. */
+  read(guaranteed: Amount): Omit<TenantBounds, 'tenant'> {
+    const [[policy] = ['']] = [...this.#policies].toSorted(([, a], [, b]) => b - a)
+    const [least, most] = [this.#least, this.#most]
+    return {
+      calls: { least: Math.max(least.calls, guaranteed.calls), most: most.calls },
+      usd: { least: Math.max(least.usd, guaranteed.usd), most: most.usd },
+      policy,
+      since: this.#since === undefined ? '' : new Date(this.#since).toISOString(),
+    }
+  }
 
-function addPossible(
-  { most, policies }: Tally,
-  rows: readonly Row[],
-  span: Span,
-  from: Side,
-  to: Side,
-): void {
-  const deniable = rows.filter(({ shares }) => shares.some((share) => canDeny(share, to)))
-  const { calls, by } = mostDenied(deniable, to)
-  const newly = Math.min(calls, mostAllowed(deniable, from, span))
-  if (newly <= 0) return
-  most.calls += newly
-  most.usd += dollarsOf(deniable)
-  for (const [policy, count] of by) addTo(policies, policy, count)
-}
+  #addExact(partition: Partition, rows: readonly Row[]): void {
+    const denied = partition.newlyDenied(this.#from, this.#to)
+    if (denied === 0) return
+    const [calls, usd] = [callsOf(rows), dollarsOf(rows)]
+    const all = callsOf(partition.rows)
+    // They may be calls of other rows.
+    this.#least.calls += Math.max(0, denied - (all - calls))
+    if (denied === all) this.#least.usd += usd
+    this.#addMost(Math.min(denied, calls), usd)
+    this.#addPolicy(partition.rule.name, Math.min(denied, calls))
+  }
 
-function addTo(sums: Map<string, number>, name: string, count: number): void {
-  sums.set(name, (sums.get(name) ?? 0) + count)
+  #addPossible({ span }: Period, rows: readonly Row[]): void {
+    const denied = mostDenied(rows, this.#to)
+    const calls = Math.min(denied.calls, mostAllowed(denied.rows, this.#from, span))
+    if (calls <= 0) return
+    this.#addMost(calls, dollarsOf(denied.rows))
+    for (const [policy, count] of denied.by) this.#addPolicy(policy, count)
+  }
+
+  #addMost(calls: number, usd: number): void {
+    this.#most.calls += calls
+    this.#most.usd += usd
+  }
+
+  #addPolicy(name: string, calls: number): void {
+    this.#policies.set(name, (this.#policies.get(name) ?? 0) + calls)
+  }
 }

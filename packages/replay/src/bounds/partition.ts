@@ -1,14 +1,25 @@
-import type { PolicyRule, PolicyState } from '@sluice/core'
+import type { PolicyRule } from '@sluice/core'
 import type { CallSum } from '../call.ts'
 import type { Meter, Span } from './meter.ts'
+import {
+  isSameLimit,
+  standingAtEnd,
+  standingAtStart,
+  UNUSED,
+  type RowLimit,
+  type Standing,
+} from './standing.ts'
 
 /** One of two sets of limits that are compared. */
 export type Side = 0 | 1
 
 export const SIDES: readonly Side[] = [0, 1]
 
-/** The limit of a policy for a row. `undefined` if it takes no part. */
-export type RowLimit = Pick<PolicyState, 'limit' | 'burst' | 'enforced'> | undefined
+/** A row of a usage export, in the partitions that count it. */
+export interface Row {
+  readonly sum: CallSum
+  readonly shares: readonly Share[]
+}
 
 /** A row in one partition of a policy. */
 export interface Share {
@@ -16,156 +27,128 @@ export interface Share {
   readonly limits: readonly [RowLimit, RowLimit]
 }
 
-/** A row in its period. */
-export interface Row {
-  readonly sum: CallSum
-  readonly shares: readonly Share[]
-  /** The only partition that can deny its calls, if it is known which of them. */
-  exact: Partition | undefined
-  /** True if the two sets may decide differently about its calls. */
-  diverges: boolean
-}
-
-/** A partition as one set of limits counts it. */
-interface Count {
-  limit: RowLimit
-  /** The content of a bucket at the end of its last period, at most. */
-  level: number
-  levelAt: number
-  /** True while nothing is known of the units in use, as after a change of the limit. */
-  isUncertain: boolean
-  /** The units in use at the start of the period, at most. */
-  carry: number
-  /** The calls of the period that may not fit, at most. */
-  denied: number
-}
-
-/** A partition of a policy. */
-export interface Partition {
+/**
+ * The calls that one partition of a policy counts, period by period, under two sets of limits.
+ *
+ * The units in use are bounded from above: each unit that earlier periods asked for counts until no order of their
+ * calls lets it count (a window has passed, a bucket has leaked it), and no enforced limit holds more than itself.
+ * So no call is denied in a period whose units fit beside them. Else a call that is denied finds less room than it
+ * needs, so of calls that cost one unit each, as many as there was room for were allowed before it.
+ */
+export class Partition {
   readonly rule: PolicyRule
   readonly meter: Meter | undefined
   /** The tenant of all its calls. `undefined` if tenants share it. */
   readonly tenant: string | undefined
-  readonly counts: readonly [Count, Count]
-  /** What was asked for in earlier periods and may still count. */
-  asked: { readonly end: number; readonly units: number }[]
-  /** True if the sets may count different units in it. */
-  hasDiverged: boolean
-  /** The calls of the window of a grid before this period, while no other policy could deny one of them. */
-  window: { readonly start: number; calls: number; isClean: boolean }
   /** The rows of the period. */
-  rows: Row[]
-  calls: number
-  units: number
-}
+  rows: readonly Row[] = []
+  #calls = 0
+  #units = 0
+  #standings: readonly Standing[] = [UNUSED, UNUSED]
+  #earlier: { readonly end: number; readonly units: number }[] = []
+  #hasDiverged = false
+  /** The calls of the window of a grid before this period, while no other policy could deny one of them. */
+  #window = { start: -1, calls: 0, isClean: true }
 
-/** Creates a partition that has counted nothing. */
-export const createPartition = (
-  rule: PolicyRule,
-  meter: Meter | undefined,
-  tenant: string | undefined,
-): Partition => ({
-  rule,
-  meter,
-  tenant,
-  counts: [createCount(), createCount()],
-  asked: [],
-  hasDiverged: false,
-  window: { start: -1, calls: 0, isClean: true },
-  rows: [],
-  calls: 0,
-  units: 0,
-})
-
-const createCount = (): Count => ({
-  limit: undefined,
-  level: 0,
-  levelAt: 0,
-  isUncertain: false,
-  carry: 0,
-  denied: 0,
-})
-
-/** Returns the units that a policy counts of a row. */
-const unitsOf = ({ calls, units }: CallSum, unit: string): number =>
-  unit === 'request' ? calls : Math.max(0, units[unit] ?? 0)
-
-/** Begins a period with its rows: bounds the units in use, and the calls that may not fit. */
-export function beginPeriod(partition: Partition, { start }: Span): void {
-  const { rule, meter, rows, counts } = partition
-  partition.calls = rows.reduce((sum, row) => sum + row.sum.calls, 0)
-  partition.units = rows.reduce((sum, row) => sum + unitsOf(row.sum, rule.unit), 0)
-  const since = meter?.since(start) ?? 0
-  partition.asked = partition.asked.filter(({ end }) => end > since)
-  const asked = partition.asked.reduce((sum, { units }) => sum + units, 0)
-  for (const side of SIDES) {
-    const limits = rows.map((row) => limitOf(row, partition, side))
-    count(partition, counts[side], limits, start, asked)
+  constructor(rule: PolicyRule, meter: Meter | undefined, tenant: string | undefined) {
+    this.rule = rule
+    this.meter = meter
+    this.tenant = tenant
   }
-  if (counts.every(({ carry }) => carry === 0)) partition.hasDiverged = false
-  const windowStart = meter?.windowOf?.(start).start ?? -1
-  if (partition.window.start !== windowStart) {
-    // Of a period that overlaps the start of a window, it is not known which calls are in it.
-    partition.window = { start: windowStart, calls: 0, isClean: partition.asked.length === 0 }
+
+  begin(rows: readonly Row[], { start }: Span): void {
+    const { rule, meter } = this
+    this.rows = rows
+    this.#calls = callsOf(rows)
+    this.#units = sumOf(rows, (sum) => unitsOf(sum, rule))
+    const since = meter?.since(start) ?? 0
+    this.#earlier = this.#earlier.filter(({ end }) => end > since)
+    const earlierUnits = this.#earlier.reduce((sum, { units }) => sum + units, 0)
+    const demand = { start, calls: this.#calls, units: this.#units, earlierUnits }
+    this.#standings = SIDES.map((side) => {
+      const limits = rows.map((row) => limitOf(row, this, side))
+      return standingAtStart(this.standing(side), this, limits, demand)
+    })
+    if (this.#standings.every(({ used }) => used === 0)) this.#hasDiverged = false
+    const windowStart = meter?.windowOf?.(start).start ?? -1
+    if (this.#window.start !== windowStart) {
+      // Of a period that overlaps the start of a window, it is not known which calls are in it.
+      this.#window = { start: windowStart, calls: 0, isClean: this.#earlier.length === 0 }
+    }
+  }
+
+  end({ end }: Span): void {
+    const { meter } = this
+    if (meter && !meter.bucket && this.#units > 0) {
+      this.#earlier.push({ end, units: this.#units })
+    }
+    this.#standings = this.#standings.map((one) => standingAtEnd(one, meter, this.#units, end))
+    this.#window.calls += this.#calls
+  }
+
+  standing(side: Side): Standing {
+    return this.#standings[side] ?? UNUSED
+  }
+
+  /** True if the sets may count different units in it. */
+  get hasDiverged(): boolean {
+    return this.#hasDiverged
+  }
+
+  diverge(): void {
+    this.#hasDiverged = true
+  }
+
+  /**
+   * Returns true if it is known how many calls of the period it denies, in any order: nothing but a window of a grid
+   * can deny them, and the window allows the first ones.
+   */
+  isExact({ start, end }: Span): boolean {
+    const windowEnd = this.meter?.windowOf?.(start).end ?? -1
+    const isAlone = this.rows.every(({ shares }) =>
+      shares.every(
+        (share) => share.partition === this || !SIDES.some((side) => canDeny(share, side)),
+      ),
+    )
+    this.#window.isClean &&=
+      windowEnd >= end &&
+      this.rule.unit === 'request' &&
+      isAlone &&
+      this.#standings.every(({ isUncertain }) => !isUncertain)
+    return this.#window.isClean && this.#standings.some(({ denied }) => denied > 0)
+  }
+
+  /** Returns how many calls of an exact period `to` denies and `from` allows. */
+  newlyDenied(from: Side, to: Side): number {
+    const [before = 0, after = 0] = [from, to].map((side) => {
+      const { limit } = this.standing(side)
+      return limit?.enforced ? limit.limit : Infinity
+    })
+    const { calls } = this.#window
+    return Math.max(0, Math.min(calls + this.#calls, before) - Math.max(calls, after))
   }
 }
 
 export const limitOf = ({ shares }: Row, partition: Partition, side: Side): RowLimit =>
   shares.find((share) => share.partition === partition)?.limits[side]
 
-function count(
-  { rule, meter, calls, units }: Partition,
-  own: Count,
-  limits: readonly RowLimit[],
-  start: number,
-  asked: number,
-): void {
-  const [limit] = limits
-  const left = meter?.bucket ? leaked(own, meter.bucket, start) : asked
-  const isSteady = limits.every((other) => isSame(limit, other)) && isSame(limit, own.limit)
-  // A bucket that was full under one limit is as full under another one.
-  const isKnown =
-    meter !== undefined &&
-    (left === 0 ? limits.every((one) => isSame(limit, one)) : isSteady && !own.isUncertain)
-  own.isUncertain = !isKnown
-  own.limit = limit
-  const isEnforced = limits.some((one) => one?.enforced)
-  const most = limit?.enforced ? (meter?.bucket ? limit.burst : limit.limit) : Infinity
-  own.carry = isKnown ? Math.min(left, most) : Infinity
-  own.denied = 0
-  if (!isEnforced || units === 0) return
-  const capacity = isKnown && limit && meter ? meter.capacity(limit.limit, limit.burst) : 0
-  if (isKnown && own.carry + units <= capacity) return
-  // The first call that does not fit finds the capacity in use: this many were allowed before it.
-  const allowed = isKnown ? Math.max(0, Math.floor(capacity - 1 - own.carry) + 1) : 0
-  own.denied = rule.unit === 'request' ? Math.max(0, calls - allowed) : calls
-}
+/** Returns true if a policy may deny a call of a row. */
+export const canDeny = ({ partition, limits }: Share, side: Side): boolean =>
+  limits[side]?.enforced === true && partition.standing(side).denied > 0
 
-function leaked(
-  { level, levelAt, limit }: Count,
-  { windowMs, quantumMs }: { windowMs: number; quantumMs: number },
-  at: number,
-): number {
-  const ms = Math.max(0, at - levelAt - quantumMs)
-  return Math.max(0, level - (ms * (limit?.limit ?? 0)) / windowMs)
-}
+/** Returns true if two sets may decide differently by a policy about a call of a row. */
+export const mayDiffer = (share: Share): boolean =>
+  SIDES.some((side) => canDeny(share, side)) &&
+  (share.partition.hasDiverged || !isSameLimit(...share.limits))
 
-export const isSame = (one: RowLimit, other: RowLimit): boolean =>
-  one?.limit === other?.limit && one?.burst === other?.burst && one?.enforced === other?.enforced
+/** Returns the units that a policy counts of a row. */
+export const unitsOf = ({ calls, units }: CallSum, { unit }: PolicyRule): number =>
+  unit === 'request' ? calls : Math.max(0, units[unit] ?? 0)
 
-/** Ends a period: what it asked for may count in the next ones. */
-export function endPeriod(partition: Partition, { start, end }: Span): void {
-  const { meter, counts, units, calls } = partition
-  if (meter?.bucket) {
-    for (const own of counts) {
-      const left = leaked({ ...own, level: own.carry, levelAt: start }, meter.bucket, end)
-      const most = own.limit?.enforced ? own.limit.burst : Infinity
-      own.level = own.isUncertain ? Infinity : Math.min(most, left + units)
-      own.levelAt = end
-    }
-  } else if (meter && units > 0) {
-    partition.asked.push({ end, units })
-  }
-  partition.window.calls += calls
-  partition.rows = []
-}
+export const callsOf = (rows: readonly Row[]): number => sumOf(rows, ({ calls }) => calls)
+
+export const dollarsOf = (rows: readonly Row[]): number =>
+  sumOf(rows, ({ units }) => Math.max(0, units['usd'] ?? 0))
+
+const sumOf = (rows: readonly Row[], valueOf: (sum: CallSum) => number): number =>
+  rows.reduce((total, { sum }) => total + valueOf(sum), 0)

@@ -1,125 +1,103 @@
-import type { CallSum } from '../call.ts'
 import type { Span } from './meter.ts'
-import {
-  beginPeriod,
-  isSame,
-  limitOf,
-  SIDES,
-  type Partition,
-  type Row,
-  type Share,
-  type Side,
-} from './partition.ts'
+import { canDeny, callsOf, limitOf, mayDiffer } from './partition.ts'
+import type { Partition, Row, Side } from './partition.ts'
 
-/** The rows of a period, and the partitions that they are in. */
-export interface Period {
+/**
+ * The rows of a period, and those about which two sets of limits may decide differently.
+ *
+ * Two sets decide alike about a call if each policy that can deny it has the same limit and the same units in use in
+ * both. They have the same units in use in a partition until they decide differently about one of its calls. So
+ * a difference spreads from the rows whose limits differ to all partitions that count them, to the rows of those, and
+ * so on: by induction over the calls, in any order, the rows that it does not reach are decided alike.
+ */
+export class Period {
   readonly span: Span
   readonly rows: readonly Row[]
   readonly partitions: readonly Partition[]
-}
+  readonly #exact = new Map<Row, Partition>()
+  readonly #diverging = new Set<Row>()
 
-/** Arranges the rows of a period, and finds those about which the two sets may decide differently. */
-export function createPeriod(
-  span: Span,
-  given: readonly (readonly [sum: CallSum, shares: readonly Share[]])[],
-): Period {
-  const partitions = new Set<Partition>()
-  const rows = given.map(([sum, shares]): Row => {
-    const row: Row = { sum, shares, exact: undefined, diverges: false }
-    for (const { partition } of shares) {
-      partition.rows.push(row)
-      partitions.add(partition)
-    }
-    return row
-  })
-  const period = { span, rows, partitions: [...partitions] }
-  for (const partition of partitions) beginPeriod(partition, span)
-  for (const partition of partitions) findExact(partition, span)
-  spread(period)
-  return period
-}
-
-/**
- * If nothing but a window of a grid can deny calls, it allows the first ones: it is known how many of a period
- * that are, in any order.
- */
-function findExact(partition: Partition, { start, end }: Span): void {
-  const { rule, meter, rows, window, counts } = partition
-  const inOneWindow = meter?.windowOf !== undefined && meter.windowOf(start).end >= end
-  const isAlone = rows.every(({ shares }) =>
-    shares.every(
-      (share) => share.partition === partition || !SIDES.some((side) => canDeny(share, side)),
-    ),
-  )
-  window.isClean &&=
-    inOneWindow && rule.unit === 'request' && isAlone && counts.every((own) => !own.isUncertain)
-  if (!window.isClean || counts.every(({ denied }) => denied === 0)) return
-  for (const row of rows) row.exact = partition
-}
-
-/** A difference in one partition makes a difference in every partition of the calls that it touches. */
-function spread({ rows }: Period): void {
-  for (let isDone = false; !isDone;) {
-    isDone = true
+  constructor(span: Span, rows: readonly Row[]) {
+    this.span = span
+    this.rows = rows
+    const rowsOf = new Map<Partition, Row[]>()
     for (const row of rows) {
-      if (row.diverges || !mayDiverge(row)) continue
-      row.diverges = true
       for (const { partition } of row.shares) {
-        if (!partition.hasDiverged) isDone = false
-        partition.hasDiverged = true
+        const ofPartition = rowsOf.get(partition) ?? []
+        ofPartition.push(row)
+        rowsOf.set(partition, ofPartition)
       }
     }
+    this.partitions = [...rowsOf.keys()]
+    for (const [partition, ofPartition] of rowsOf) partition.begin(ofPartition, span)
+    for (const partition of this.partitions) {
+      if (!partition.isExact(span)) continue
+      for (const row of partition.rows) this.#exact.set(row, partition)
+    }
+    while (this.#spread());
+  }
+
+  end(): void {
+    for (const partition of this.partitions) partition.end(this.span)
+  }
+
+  /** Returns true if the sets may decide differently about calls of a row. */
+  diverges(row: Row): boolean {
+    return this.#diverging.has(row)
+  }
+
+  /** Returns the only partition that can deny calls of a row, if it is known how many of them. */
+  exactOf(row: Row): Partition | undefined {
+    return this.#exact.get(row)
+  }
+
+  /** Spreads differences by one step. Returns true if a partition was reached by them. */
+  #spread(): boolean {
+    let hasSpread = false
+    for (const row of this.rows) {
+      if (this.#diverging.has(row) || !this.#mayDiverge(row)) continue
+      this.#diverging.add(row)
+      for (const { partition } of row.shares) {
+        hasSpread ||= !partition.hasDiverged
+        partition.diverge()
+      }
+    }
+    return hasSpread
+  }
+
+  #mayDiverge(row: Row): boolean {
+    const exact = this.#exact.get(row)
+    if (exact) return exact.newlyDenied(0, 1) > 0 || exact.newlyDenied(1, 0) > 0
+    return row.shares.some(mayDiffer)
   }
 }
 
-function mayDiverge({ exact, shares }: Row): boolean {
-  if (exact) return newlyDeniedIn(exact, 0, 1) > 0 || newlyDeniedIn(exact, 1, 0) > 0
-  return shares.some(
-    (share) =>
-      SIDES.some((side) => canDeny(share, side)) &&
-      (share.partition.hasDiverged || !isSame(...share.limits)),
-  )
-}
-
-/** Returns true if a policy may deny a call of a row. */
-export const canDeny = ({ partition, limits }: Share, side: Side): boolean =>
-  limits[side]?.enforced === true && partition.counts[side].denied > 0
-
-/** Returns how many calls of a period `to` denies and `from` allows, if only this window can deny them. */
-export function newlyDeniedIn({ counts, window, calls }: Partition, from: Side, to: Side): number {
-  const [before = 0, after = 0] = [from, to].map((side) => {
-    const { limit } = counts[side]
-    return limit?.enforced ? limit.limit : Infinity
-  })
-  return Math.max(0, Math.min(window.calls + calls, before) - Math.max(window.calls, after))
-}
-
-/** Returns the most calls of some rows that a set can deny. */
+/** Returns those of some rows of which a set may deny calls, and the most calls of them that it can deny. */
 export function mostDenied(
   rows: readonly Row[],
   side: Side,
-): { calls: number; by: Map<string, number> } {
+): { readonly rows: readonly Row[]; readonly calls: number; readonly by: Map<string, number> } {
+  const deniable = rows.filter(({ shares }) => shares.some((share) => canDeny(share, side)))
   const by = new Map<string, number>()
-  for (const [partition, calls] of callsByPartition(rows, side)) {
-    const { denied } = partition.counts[side]
+  for (const [partition, calls] of callsByPartition(deniable, side)) {
     const { name } = partition.rule
-    by.set(name, (by.get(name) ?? 0) + Math.min(calls, denied))
+    by.set(name, (by.get(name) ?? 0) + Math.min(calls, partition.standing(side).denied))
   }
   const sum = [...by.values()].reduce((one, other) => one + other, 0)
-  return { calls: Math.min(callsOf(rows), sum), by }
+  return { rows: deniable, calls: Math.min(callsOf(deniable), sum), by }
 }
 
 /** Returns the most calls of some rows that a set can allow. */
 export function mostAllowed(rows: readonly Row[], side: Side, span: Span): number {
-  const all = callsOf(rows)
   const denied = new Map<string, number>()
-  for (const [{ rule, meter, counts }, calls] of callsByPartition(rows, side)) {
-    const { limit, isUncertain } = counts[side]
+  for (const [partition, calls] of callsByPartition(rows, side)) {
+    const { rule, meter } = partition
+    const { limit, isUncertain } = partition.standing(side)
     if (rule.unit !== 'request' || !meter || !limit || isUncertain) continue
     const allowed = meter.most(span, limit.limit, limit.burst)
     denied.set(rule.name, (denied.get(rule.name) ?? 0) + Math.max(0, calls - allowed))
   }
-  return Math.floor(all - Math.max(0, ...denied.values()))
+  return Math.floor(callsOf(rows) - Math.max(0, ...denied.values()))
 }
 
 function callsByPartition(rows: readonly Row[], side: Side): Map<Partition, number> {
@@ -132,9 +110,3 @@ function callsByPartition(rows: readonly Row[], side: Side): Map<Partition, numb
   }
   return calls
 }
-
-export const callsOf = (rows: readonly Row[]): number =>
-  rows.reduce((sum, row) => sum + row.sum.calls, 0)
-
-export const dollarsOf = (rows: readonly Row[]): number =>
-  rows.reduce((sum, row) => sum + Math.max(0, row.sum.units['usd'] ?? 0), 0)
