@@ -1,7 +1,7 @@
 import type { Problem, Records, WaitUntil } from '@sluice/core'
 import type { CounterBatch, CounterGroup } from './counter.ts'
 import { BackgroundFlush } from '../background-flush.ts'
-import { addCounters, RESEND_MS, type Added } from './add-counters.ts'
+import { addCounters, RESEND_MS, type Added } from './add/operation.ts'
 
 /** Options of `CounterFlush`. */
 export interface CounterFlushOptions {

@@ -60,3 +60,7 @@ export const formatValues = (values: readonly number[]): string => values.join()
 
 /** Reads the values of a counter. */
 export const parseValues = (text: string): number[] => text.split(',').map(Number)
+
+/** Returns the values as a hash holds them: those of a claim after the time until which it lasts. */
+export const storedValues = ({ claim, values }: Counter): readonly number[] =>
+  claim ? [claim.until, ...values] : values

@@ -1,5 +1,5 @@
 import type { OperationKind } from '@sluice/core'
-import { ADD } from './add-counters.ts'
+import { ADD } from './add/operation.ts'
 import { READ } from './read-counters.ts'
 import { REMOVE } from './remove-counters.ts'
 
