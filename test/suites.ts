@@ -17,7 +17,7 @@ export const SUITES = {
   /** Apps, packages and commands as users build, pack and start them, and clients that wait as they do. */
   apps: {
     files: [
-      'test/cli/{command-line,dev,doctor-stores,init-apps,mcp,mcp-pipes,operator-faults}.test.ts',
+      'test/cli/{command-line,commands/operator-faults,dev/*,doctor/doctor-stores,init/init-apps,mcp/*}.test.ts',
       'test/clients/retries.test.ts',
       'test/dashboard/{many-processes,next,three-processes}.test.ts',
       'test/docs/start-calls.test.ts',
@@ -33,7 +33,7 @@ export const SUITES = {
     files: [
       DURABLE_OBJECTS,
       'test/conformance/conformance.test.ts',
-      'test/ai/live-prices.test.ts',
+      'test/ai/live/live-prices.test.ts',
       'test/core/api-keys/stores.test.ts',
       'test/core/configuration/{after-a-pause,configure,history,records,reset,reset-routes,temporary}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',
@@ -46,14 +46,14 @@ export const SUITES = {
       'test/core/waiting/stores.test.ts',
       'test/docs/operate/policy-changes.test.ts',
       'test/queue/stores.test.ts',
-      'test/usage/{forgetting,recording}.test.ts',
+      'test/usage/recording/{forgetting,recording}.test.ts',
       'test/usage/denials/{denied-cost,recording}.test.ts',
     ],
   },
   /** Long random histories beside oracles that share no code with the product, faults, and broken stores that are caught. */
   proofs: {
     files: [
-      'test/ai/random-fits.test.ts',
+      'test/ai/call/random-fits.test.ts',
       'test/commands/per-decision.test.ts',
       'test/conformance/!(conformance|peer-mistakes).test.ts',
       'test/core/algorithms/{fragments,key-memory,log}.test.ts',
@@ -72,9 +72,9 @@ export const SUITES = {
       'test/leases/{swarm,objects,places}.test.ts',
       'test/local/script-budget.test.ts',
       'test/trace/**/*.test.ts',
-      'test/queue/{order,poison,swarm,twins}.test.ts',
-      'test/replay/configured.test.ts',
-      'test/usage/{findings,large-cells}.test.ts',
+      'test/queue/{poison,swarm,state/order,state/twins}.test.ts',
+      'test/replay/limits/configured.test.ts',
+      'test/usage/{recording/large-cells,report/findings}.test.ts',
       'test/world/**/*.test.ts',
     ],
   },
@@ -121,7 +121,7 @@ export function filesOf(suite: string | undefined): { include: string[]; exclude
 const ONE_PROCESS = {
   files: 'test/{ai,commands,conformance,core,leases,usage}/**/*.test.ts',
   exceptions: [
-    'test/ai/{wait-until,waiting}.test.ts',
+    'test/ai/{call/waiting,doors/wait-until}.test.ts',
     'test/core/algorithms/key-memory.test.ts',
     'test/core/configuration/reset-routes.test.ts',
     'test/core/http/{cost,delay,hang-ups,unknown-routes,wait-until}.test.ts',

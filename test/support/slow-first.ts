@@ -11,7 +11,7 @@ const SLOW = [
   'test/e2e/demo.test.ts',
   'test/conformance/model.test.ts',
   'test/doors/bodies.test.ts',
-  'test/usage/findings.test.ts',
+  'test/usage/report/findings.test.ts',
   'test/doors/clients.test.ts',
   'test/observability/next/next.test.ts',
   'test/trace/exactness.test.ts',

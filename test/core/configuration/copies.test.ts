@@ -10,7 +10,7 @@ import { Answer } from '../../support/answer.ts'
 import { ACME } from '../../support/limiters.ts'
 import { NOON } from '../../support/times.ts'
 import { Watched } from '../../support/watched-store.ts'
-import { answer } from '../../ai/live-prices-support.ts'
+import { answer } from '../../ai/live/support.ts'
 
 /** An isolate that uses a stored number, which is 10 for those that know of no other. */
 interface Isolate {

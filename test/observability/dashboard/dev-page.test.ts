@@ -1,7 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { appOf, endCommands, pageOf, send, startDev } from '../../cli/dev-command.ts'
+import { appOf, endCommands, pageOf, send, startDev } from '../../cli/dev/dev-command.ts'
 import { removeProjects } from '../../cli/project.ts'
 import { BROWSER, figure, pixelsOf, openBrowser } from './browser.ts'
 

@@ -1,0 +1,46 @@
+/* What `doctor` says of each change that the page on upgrades lists. */
+import { readFileSync } from 'node:fs'
+import { createLimiter, type Policy } from '@sluice/core'
+import { leased } from '@sluice/core/leases'
+import { memory } from '@sluice/core/memory'
+import { flushUsage, recordUsage } from '@sluice/usage'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { judgeCounts } from '../../../packages/cli/dist/doctor/counts.js'
+import { CHANGES } from '../../docs/operate/policy-changes.ts'
+import { tableOf } from '../../support/markdown.ts'
+
+const page = readFileSync(new URL('../../../docs/operate/upgrade.md', import.meta.url), 'utf8')
+const rows = tableOf(page, 'change')
+const countsAfter = (row: string): string => rows.get(row)?.['counts'] ?? ''
+
+// Both versions run in one process here, which warns of limits that differ.
+beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}))
+
+// Under another name nothing was counted before.
+const changes = Object.entries(CHANGES).filter(
+  ([row]) => countsAfter(row) !== 'refused' && row !== '**`name`**',
+)
+
+describe.each(changes)('%s', (row, variants) => {
+  const isAnew = countsAfter(row) === 'start afresh'
+
+  it.each(Object.entries(variants))(
+    `${isAnew ? 'is warned of' : 'is fine'}: %s`,
+    async (_, { before, after }) => {
+      const store = memory()
+      const start = (policy: Policy) =>
+        createLimiter({
+          store: policy().some((rule) => 'lease' in rule) ? leased(store) : store,
+          policies: [policy],
+          extensions: [recordUsage()],
+        })
+      const running = start(before)
+      const units = before().map(({ unit }) => [unit, 1] as const)
+      await running.check({ tenant: 'acme', route: 'chat' }, { cost: Object.fromEntries(units) })
+      await flushUsage(running)
+      const findings = await judgeCounts(start(after()))
+      expect(findings.every(({ code }) => code === 'counts_anew')).toBe(true)
+      expect(findings.length > 0).toBe(isAnew)
+    },
+  )
+})

@@ -1,0 +1,232 @@
+/* What a change denies, of hourly sums: the interval holds what it denies of the single calls. */
+import {
+  dailyCap,
+  fixedWindow,
+  slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core'
+import type { DesiredEntry } from '@sluice/core/configuration'
+import {
+  boundDenials,
+  policySet,
+  replay,
+  type Call,
+  type ChangeBounds,
+  type DenialBounds,
+} from '@sluice/replay'
+import { describe, expect, it } from 'vitest'
+import { Random } from '../../world/random.ts'
+import { HOUR, monthOf, streamOf, sumsOf, TENANTS } from '../month.ts'
+
+const CHANGES = Array.from({ length: 30 }, (_, index) => index + 1)
+
+interface Amount {
+  calls: number
+  usd: number
+}
+
+type Settings = readonly DesiredEntry[]
+
+type Amounts = ReadonlyMap<string, Amount>
+
+/** Returns the calls of each tenant that only one of two settings denies. */
+async function truthOf(
+  calls: readonly Call[],
+  policies: readonly Policy[],
+  settings: readonly [Settings, Settings],
+): Promise<{ newlyDenied: Amounts; nowAllowed: Amounts }> {
+  const denied = { before: new Map<number, Call>(), after: new Map<number, Call>() }
+  const names = ['before', 'after'] as const
+  const sets = settings.map((configuration, index) =>
+    policySet(names[index] ?? '', { policies, configuration }),
+  )
+  await replay(streamOf(calls), sets, {
+    onDenied: ({ call, set }) => denied[set as 'before' | 'after'].set(call.line, call),
+  })
+  return {
+    newlyDenied: amountsOf(denied.after, denied.before),
+    nowAllowed: amountsOf(denied.before, denied.after),
+  }
+}
+
+/** Returns what is in the first calls and not in the others, by tenant. */
+function amountsOf(calls: ReadonlyMap<number, Call>, others: ReadonlyMap<number, Call>): Amounts {
+  const amounts = new Map<string, Amount>()
+  for (const [line, { subject, units }] of calls) {
+    if (others.has(line)) continue
+    const own = amounts.get(subject.tenant) ?? { calls: 0, usd: 0 }
+    own.calls += 1
+    own.usd += units['usd'] ?? 0
+    amounts.set(subject.tenant, own)
+  }
+  return amounts
+}
+
+const boundsOf = (
+  calls: readonly Call[],
+  policies: readonly Policy[],
+  settings: readonly [Settings, Settings],
+): Promise<ChangeBounds> => {
+  const [before, after] = settings.map((configuration) =>
+    policySet('set', { policies, configuration }),
+  ) as [ReturnType<typeof policySet>, ReturnType<typeof policySet>]
+  return boundDenials(streamOf(sumsOf(calls)), HOUR, [before, after])
+}
+
+const POLICIES: readonly Policy[] = [
+  slidingWindow({ name: 'rpm', limit: 15, window: '1m', per: ['tenant'] }),
+  slidingWindowCounter({ name: 'hourly', limit: 90, window: '1h', per: ['tenant'] }),
+  fixedWindow({ name: 'all', limit: 200, window: '6h', per: 'global' }),
+  tokenBucket({
+    name: 'tokens',
+    limit: 4_000,
+    window: '1m',
+    burst: 12_000,
+    unit: 'token',
+    per: ['tenant'],
+  }),
+  dailyCap({ name: 'images', limit: 30, per: ['tenant', 'route'] }),
+  dailyCap({ name: 'budget', limit: 600_000, unit: 'usd', per: ['tenant'] }),
+]
+
+const LIMITS = { rpm: 15, hourly: 90, all: 200, tokens: 4_000, images: 30, budget: 600_000 }
+
+function settingsOf(random: Random): Settings {
+  const entries = new Map<string, DesiredEntry>()
+  for (let count = random.whole(1, 3); count > 0; count -= 1) {
+    const policy = random.pick(Object.keys(LIMITS)) as keyof typeof LIMITS
+    const tenant = policy === 'all' || random.whole(0, 1) === 0 ? undefined : random.pick(TENANTS)
+    const limit =
+      random.whole(0, 9) === 0 ? 0 : Math.ceil((LIMITS[policy] * random.whole(1, 30)) / 15)
+    const settings = { limit, ...(random.whole(0, 5) === 0 && { mode: 'shadow' as const }) }
+    const route = policy === 'images' ? { route: 'image' } : {}
+    const subject = tenant === undefined ? undefined : { tenant, ...route }
+    entries.set(`${policy} ${tenant}`, { policy, subject, settings })
+  }
+  return [...entries.values()]
+}
+
+const sumOf = (amounts: Amounts): Amount => {
+  const sum = { calls: 0, usd: 0 }
+  for (const { calls, usd } of amounts.values()) {
+    sum.calls += calls
+    sum.usd += usd
+  }
+  return sum
+}
+
+const NOTHING = { least: 0, most: 0 }
+
+/** Returns which bounds do not hold what was denied, of everyone and of each tenant. */
+function broken({ calls, usd, tenants }: DenialBounds, truth: Amounts): string[] {
+  const all = sumOf(truth)
+  const known = new Map(tenants.map((own) => [own.tenant, own]))
+  const pairs = TENANTS.flatMap((tenant) => [
+    [tenant, known.get(tenant)?.calls ?? NOTHING, truth.get(tenant)?.calls ?? 0] as const,
+    [tenant, known.get(tenant)?.usd ?? NOTHING, truth.get(tenant)?.usd ?? 0] as const,
+  ])
+  return [['all', calls, all.calls] as const, ['all', usd, all.usd] as const, ...pairs]
+    .filter(([, { least, most }, value]) => value < least || value > most)
+    .map(([name, bounds, value]) => `${name}: ${value} in ${JSON.stringify(bounds)}`)
+}
+
+const daily = (unit: string): Policy =>
+  dailyCap({ name: 'daily', limit: 1_000_000_000, unit, per: ['tenant'] })
+const limited = (policy: string, limit: number, tenant?: string): Settings => [
+  { policy, subject: tenant === undefined ? undefined : { tenant }, settings: { limit } },
+]
+
+describe('the bounds of a change, of hourly sums of a month', () => {
+  it.each(CHANGES)('hold what it does to the single calls: change %i', async (seed) => {
+    const random = new Random(seed)
+    const calls = monthOf(random)
+    const settings = [random.whole(0, 1) ? [] : settingsOf(random), settingsOf(random)] as const
+    const { newlyDenied, nowAllowed } = await boundsOf(calls, POLICIES, settings)
+    const truth = await truthOf(calls, POLICIES, settings)
+    expect(broken(newlyDenied, truth.newlyDenied)).toEqual([])
+    expect(broken(nowAllowed, truth.nowAllowed)).toEqual([])
+  })
+
+  const random = new Random(1)
+  const calls = monthOf(random)
+  const all = calls.length
+  it('are one number for a cap of calls a day', async () => {
+    const rpm = slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'] })
+    const settings = [limited('daily', 60), limited('daily', 40)] as const
+    const { newlyDenied: truth } = await truthOf(calls, [rpm, daily('request')], settings)
+    const { newlyDenied } = await boundsOf(calls, [rpm, daily('request')], settings)
+    const { calls: number } = sumOf(truth)
+    expect(number).toBeGreaterThan(100)
+    expect(newlyDenied.calls).toEqual({ least: number, most: number })
+    for (const { tenant, calls: own } of newlyDenied.tenants) {
+      expect(own).toEqual({ least: truth.get(tenant)?.calls, most: truth.get(tenant)?.calls })
+    }
+    expect(broken(newlyDenied, truth)).toEqual([])
+  })
+
+  it('are as wide as the hour in which a budget of a day is reached', async () => {
+    const settings = [[], limited('daily', 300_000)] as const
+    const { newlyDenied: truth } = await truthOf(calls, [daily('usd')], settings)
+    const { newlyDenied } = await boundsOf(calls, [daily('usd')], settings)
+    expect(broken(newlyDenied, truth)).toEqual([])
+    const { usd } = sumOf(truth)
+    expect(newlyDenied.usd.least).toBeGreaterThan(usd * 0.9)
+    expect(newlyDenied.usd.most).toBeLessThan(usd * 1.5)
+    expect(newlyDenied.calls.least).toBeGreaterThan(0)
+    expect(newlyDenied.calls.most).toBeLessThan(all)
+  })
+
+  it('are zero for tenants that a change does not reach, and for a limit above the calls of an hour', async () => {
+    const rpm = slidingWindow({ name: 'rpm', limit: 2, window: '1m', per: ['tenant'] })
+    const { newlyDenied } = await boundsOf(calls, [rpm], [[], limited('rpm', 1, 'b')])
+    expect(newlyDenied.tenants.map(({ tenant }) => tenant)).toEqual(['b'])
+    const wide = await boundsOf(calls, [rpm], [limited('rpm', 1_000), limited('rpm', 100)])
+    expect(wide.newlyDenied).toEqual({ calls: NOTHING, usd: NOTHING, tenants: [] })
+  })
+
+  it('have a least where an hour has more calls than its minutes allow', async () => {
+    const rpm = slidingWindow({ name: 'rpm', limit: 500, window: '20m', per: ['tenant'] })
+    const settings = [[], limited('rpm', 5)] as const
+    const { newlyDenied } = await boundsOf(calls, [rpm], settings)
+    expect(newlyDenied.calls.least).toBeGreaterThan(all / 4)
+    expect(newlyDenied.calls.most).toBeLessThan(all)
+    const truth = await truthOf(calls, [rpm], settings)
+    expect(broken(newlyDenied, truth.newlyDenied)).toEqual([])
+  })
+
+  it('hold for windows that begin within an hour', async () => {
+    const odd = fixedWindow({ name: 'odd', limit: 500, window: '90m', per: ['tenant'] })
+    const settings = [[], limited('odd', 20)] as const
+    // All of them are in the window from half past one to three.
+    const few = Array.from({ length: 30 }, (_, index) => {
+      const at = Date.UTC(2026, 9, 1, index < 15 ? 1 : 2, index < 15 ? 45 : 15)
+      return { at, line: index + 1, subject: { tenant: 'a' }, units: { usd: 5 }, status: 200 }
+    })
+    const { newlyDenied } = await boundsOf(few, [odd], settings)
+    const truth = await truthOf(few, [odd], settings)
+    expect(sumOf(truth.newlyDenied)).toEqual({ calls: 10, usd: 50 })
+    expect(broken(newlyDenied, truth.newlyDenied)).toEqual([])
+  })
+
+  it('name the policy that may deny most, and since when', async () => {
+    const { newlyDenied } = await boundsOf(calls, POLICIES, [[], limited('images', 0)])
+    expect(newlyDenied.tenants[0]).toMatchObject({
+      policy: 'images',
+      since: expect.stringMatching(/^2026-10-01T\d\d:00:00\.000Z$/) as string,
+    })
+  })
+
+  it('refuse rows whose periods overlap, and other policies', async () => {
+    const set = policySet('set', { policies: POLICIES })
+    const other = policySet('other', { policies: POLICIES.slice(1) })
+    const sums = sumsOf(calls)
+    await expect(boundDenials(streamOf(sums), 2 * HOUR, [set, set])).rejects.toThrow(
+      /^Sluice: usagePeriod: must be the time that each row covers: line \d+ begins before/,
+    )
+    await expect(boundDenials(streamOf(sums), HOUR, [set, other])).rejects.toThrow(
+      'sets: must have the same policies',
+    )
+  })
+})
