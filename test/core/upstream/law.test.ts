@@ -21,7 +21,7 @@ const AT_REST: Adaptation = {
   goal: 100,
   healthy: 100,
   capacity: 100,
-  isReturning: false,
+  phase: 'searching',
 }
 
 /** Many calls that use the whole limit, and are as fast as ever. */

@@ -13,7 +13,7 @@ export interface AdaptedLimit {
 /** The state of an adapted limit: its steps until now, and the last of them. */
 interface AdaptiveState {
   readonly turn: number
-  readonly state: { readonly limit: number; readonly isFalling: boolean }
+  readonly state: { readonly limit: number; readonly phase: string }
 }
 
 /** Returns the state of an adapted limit, or `undefined` until the store has told it. */
@@ -51,6 +51,6 @@ export function adaptedLimitOf(
 
 function whyOf({ turn, state }: AdaptiveState, isMost: boolean): string {
   if (turn === 0) return 'it starts at its min, until calls to the upstream are observed'
-  if (state.isFalling) return 'calls to the upstream are slow or fail'
+  if (state.phase === 'falling') return 'calls to the upstream are slow or fail'
   return isMost ? 'the upstream is well' : 'it grows as long as the upstream is well'
 }

@@ -16,10 +16,10 @@ export interface AdaptiveRecord {
 const LAYOUT = 1
 const HEAD = ['layout', 'turn', 'since'] as const
 const STATE = ['limit', 'floorMs', 'goal', 'attempts', 'healthy', 'pace', 'capacity'] as const
-const FLAGS = ['isReturning', 'isFalling'] as const
+const PHASES = ['returning', 'falling'] as const
 const BEFORE_FALL = ['load', 'latencyMs', 'error'] as const
 const SUMS = ['calls', 'failed', 'logs', 'squares', 'ms', 'failedMs', 'load'] as const
-const COUNT = [HEAD, STATE, FLAGS, BEFORE_FALL, SUMS].flat().length
+const COUNT = [HEAD, STATE, PHASES, BEFORE_FALL, SUMS].flat().length
 
 export const firstRecord = (bounds: Bounds): AdaptiveRecord => ({
   turn: 0,
@@ -34,7 +34,7 @@ export function encodeRecord({ turn, since, state, sums }: AdaptiveRecord): stri
     turn,
     since,
     ...STATE.map((name) => state[name]),
-    ...FLAGS.map((name) => Number(state[name])),
+    ...PHASES.map((name) => Number(state.phase === name)),
     ...BEFORE_FALL.map((name) => state.beforeFall?.[name] ?? 0),
     ...SUMS.map((name) => sums[name]),
   ]
@@ -54,7 +54,7 @@ export function decodeRecord(
   const { layout, turn, since } = take(HEAD)
   if (layout !== LAYOUT) return undefined
   const state = take(STATE)
-  const { isReturning, isFalling } = take(FLAGS)
+  const phases = take(PHASES)
   const beforeFall = take(BEFORE_FALL)
   const within = (value: number): number => Math.min(Math.max(value, min), max)
   return {
@@ -62,12 +62,11 @@ export function decodeRecord(
     since,
     state: {
       ...state,
+      phase: PHASES.find((name) => phases[name] === 1) ?? 'searching',
       limit: within(state.limit),
       goal: within(state.goal),
       healthy: within(state.healthy),
       capacity: Math.min(state.capacity, max),
-      isReturning: isReturning === 1,
-      isFalling: isFalling === 1,
       beforeFall: beforeFall.load > 0 ? beforeFall : undefined,
     },
     sums: take(SUMS),

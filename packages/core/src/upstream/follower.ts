@@ -151,7 +151,7 @@ export class Follower {
     if (isOther) {
       this.#own = NO_SUMS
       // Until others know of a fall, they make more calls than that.
-      this.#samples.restart(this.limit, this.#now, record.state.isFalling ? PERIOD_MS : 0)
+      this.#samples.restart(this.limit, this.#now, record.state.phase === 'falling' ? PERIOD_MS : 0)
     }
     return record
   }
