@@ -1,7 +1,7 @@
 import type { UsageRow } from '../../rows.ts'
 import { PERIOD_MS, QUARTER_MS } from '../../hours.ts'
-import { budgetsOf, type Budget } from './budgets.ts'
-import type { Detector, Finding } from './finding.ts'
+import { findByBudget, type Budget } from './budgets.ts'
+import type { Detector, Evidence } from './finding.ts'
 import { flatDay, hourWindows, sum, sumByTime } from './series.ts'
 import { amount, percent, timeName } from './words.ts'
 
@@ -16,14 +16,12 @@ const AMOUNTS = { request: 'requests', token: 'tokens', usd: 'usd' } as const
 
 /** Finds those who use almost all of a limit around the clock: so does a scraper that knows the limit. */
 export const abnormalUsage: Detector = ({ hours, by }) =>
-  budgetsOf(hours, by, (windowMs) => windowMs <= PERIOD_MS.day).flatMap((budget): Finding[] => {
+  findByBudget({ usage: hours, by, hasWindow: (ms) => ms <= PERIOD_MS.day }, (budget) => {
     const { tenant, route, policy, unit, limit, windowMs } = budget
-    if (tenant === '') return []
+    if (tenant === '') return undefined
     const window = windowMs / 1_000 < 3_600 ? `${windowMs / 1_000} s` : `${windowMs / 3_600_000} h`
     const ofWhat = `"${policy}" (${amount(limit, unit)} in ${window})${route === '' ? '' : ` on ${route}`}`
-    const finding = (text: string, start: number, evidence: Finding['evidence']): Finding => ({
-      kind: 'abnormal-usage',
-      tenant,
+    const finding = (text: string, start: number, evidence: Evidence['evidence']): Evidence => ({
       text: `${tenant} used ${text} from ${timeName(start)}: a scraper does so.`,
       evidence: { policy, route, unit, limit, ...evidence, from: start },
     })
@@ -32,13 +30,13 @@ export const abnormalUsage: Detector = ({ hours, by }) =>
     if (day) {
       const { start, share, hours: count } = day
       const text = `${percent(share)} of ${ofWhat}, day and night alike, in the ${count} hours`
-      return [finding(text, start, { share, hours: count })]
+      return finding(text, start, { share, hours: count })
     }
     const pausing = nearLimitWithPauses(budget, hours.quarters ?? [])
-    if (!pausing) return []
+    if (!pausing) return undefined
     const { start, full, share } = pausing
     const text = `${percent(LEAST_SHARE)} or more of ${ofWhat} in ${full} of 96 quarter-hours, with pauses by day and night,`
-    return [finding(text, start, { share, fullQuarters: full, hours: 24 })]
+    return finding(text, start, { share, fullQuarters: full, hours: 24 })
   })
 
 /** Returns the first 24 hours that are alike and near the limit, with the hours after them that are, too. */

@@ -1,4 +1,5 @@
 import type { PolicyUsageRow, Usage } from '../../rows.ts'
+import type { Evidence, Finding } from './finding.ts'
 import { isOneTenant } from './words.ts'
 import { groupBy } from './series.ts'
 
@@ -10,19 +11,23 @@ export interface Budget extends Pick<
   readonly rows: readonly PolicyUsageRow[]
 }
 
+/** The use to look at, the dimension of tenants, and the windows of policies. */
+interface BudgetFilter {
+  readonly usage: Usage
+  readonly by: string
+  readonly hasWindow: (windowMs: number) => boolean
+}
+
 /**
- * Returns the budgets of policies that count by tenant, by tenant and route, or for everyone. A policy that counts by
- * anything else has budgets that rows do not tell apart.
- *
- * @param hasWindow Selects policies by their window.
+ * Returns the findings about budgets of policies that count by tenant, by tenant and route, or for everyone. A policy that
+ * counts by anything else has budgets that rows do not tell apart.
  */
-export function budgetsOf(
-  { policies }: Usage,
-  by: string,
-  hasWindow: (windowMs: number) => boolean,
-): Budget[] {
+export function findByBudget(
+  { usage, by, hasWindow }: BudgetFilter,
+  find: (budget: Budget) => Evidence | undefined,
+): Omit<Finding, 'kind'>[] {
   const known = new Set(['global', by, `${by}+route`, `route+${by}`])
-  const rows = policies.filter(
+  const rows = usage.policies.filter(
     ({ per, tenant, unit, windowMs }) =>
       hasWindow(windowMs) &&
       known.has(per) &&
@@ -34,7 +39,8 @@ export function budgetsOf(
     if (!first || first.limit <= 0) return []
     const { per, route, policy, unit, limit, windowMs } = first
     const tenant = per === 'global' ? '' : first.tenant
-    return [{ tenant, route, policy, unit, limit, windowMs, rows: group }]
+    const found = find({ tenant, route, policy, unit, limit, windowMs, rows: group })
+    return found ? [{ tenant, ...found }] : []
   })
 }
 

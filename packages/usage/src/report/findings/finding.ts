@@ -1,4 +1,6 @@
-import type { Usage } from '../../rows.ts'
+import type { Usage, UsageRow } from '../../rows.ts'
+import { groupBy } from './series.ts'
+import { isOneTenant } from './words.ts'
 
 /**
  * The kinds of findings. `abnormal-usage` is a scraper's: the RateLimit draft has the problem type
@@ -32,11 +34,22 @@ export interface FindingsInput {
   readonly hours: Usage
   /** Usage by day since the start of the month, for budgets of a month. @default none */
   readonly days?: Usage
-  /**
-   * The dimension that `recordUsage` was given as `by`. @default 'tenant'
-   */
+  /** The dimension that `recordUsage` was given as `by`. @default 'tenant' */
   readonly by?: string
 }
 
+/** A finding of one tenant, by one detector. */
+export type Evidence = Pick<Finding, 'text' | 'evidence'>
+
 /** Looks for one kind of finding. */
-export type Detector = (input: Required<Omit<FindingsInput, 'days'>> & { days: Usage }) => Finding[]
+export type Detector = (input: Required<FindingsInput>) => readonly Omit<Finding, 'kind'>[]
+
+/** Returns the findings about tenants of whom something can be said, by their rows. */
+export const findByTenant = (
+  rows: readonly UsageRow[],
+  find: (tenant: string, rows: readonly UsageRow[]) => Evidence | undefined,
+): Omit<Finding, 'kind'>[] =>
+  [...groupBy(rows, ({ tenant }) => tenant)].flatMap(([tenant, own]) => {
+    const found = isOneTenant(tenant) ? find(tenant, own) : undefined
+    return found ? [{ tenant, ...found }] : []
+  })

@@ -1,6 +1,6 @@
 import { ConfigError } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/internal'
-import type { Detector, Finding, FindingsInput } from './finding.ts'
+import type { Detector, Finding, FindingKind, FindingsInput } from './finding.ts'
 import { abnormalUsage } from './abnormal-usage.ts'
 import { nearCap } from './near-cap.ts'
 import { outsizedShare } from './outsized-share.ts'
@@ -11,17 +11,17 @@ import { runaway } from './runaway.ts'
 import { shiftedUse } from './shifted-use.ts'
 import { steadyRise } from './steady-rise.ts'
 
-const DETECTORS: readonly Detector[] = [
+const DETECTORS: Readonly<Record<FindingKind, Detector>> = {
   runaway,
-  retryStorm,
-  abnormalUsage,
-  roundTheClock,
-  outsizedShare,
-  shiftedUse,
-  steadyRise,
-  overBudget,
-  nearCap,
-]
+  'retry-storm': retryStorm,
+  'abnormal-usage': abnormalUsage,
+  'round-the-clock': roundTheClock,
+  'outsized-share': outsizedShare,
+  'shifted-use': shiftedUse,
+  'steady-rise': steadyRise,
+  'over-budget': overBudget,
+  'near-cap': nearCap,
+}
 
 /**
  * Finds what somebody should look at: runaways, retry storms, scrapers, tenants that change what they use, budgets
@@ -41,5 +41,7 @@ export function findings(input: FindingsInput): Finding[] {
   if (days.by !== 'day') {
     throw new ConfigError('invalid_option', 'findings.days', 'must be usage by day')
   }
-  return DETECTORS.flatMap((detect) => detect({ hours, days, by }))
+  return (Object.keys(DETECTORS) as FindingKind[]).flatMap((kind) =>
+    Array.from(DETECTORS[kind]({ hours, days, by }), (finding) => ({ kind, ...finding })),
+  )
 }

@@ -1,9 +1,9 @@
 import type { UsageRow } from '../../rows.ts'
-import type { Detector, Finding } from './finding.ts'
+import { findByTenant, type Detector } from './finding.ts'
 import { PERIOD_MS } from '../../hours.ts'
 import { measured, measureName, unitOf, type Measure } from './measure.ts'
-import { groupBy, median, sumByTime } from './series.ts'
-import { amount, isOneTenant, percent, timeName, times } from './words.ts'
+import { median, sumByTime } from './series.ts'
+import { amount, percent, timeName, times } from './words.ts'
 
 /** The share of all that is outsized, if it is not usual. Some tenants are large, and stay so. */
 const LEAST_SHARE = 0.2
@@ -22,23 +22,18 @@ export const outsizedShare: Detector = ({ hours }) => {
   const { from, to } = hours
   const { allowed, measure } = measured(hours.rows)
   const everyone = daySums(allowed, measure, from, to)
-  return [...groupBy(allowed, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
-    if (!isOneTenant(tenant)) return []
+  return findByTenant(allowed, (tenant, rows) => {
     const own = daySums(rows, measure, from, to)
     const peak = own.indexOf(Math.max(...own))
     const others = own.filter((_, index) => index % 4 === peak % 4 && index !== peak)
     const [used = 0, all = 0, usual] = [own[peak], everyone[peak], median(others)]
-    if (others.length < LEAST_DAYS || usual === 0) return []
-    if (used < LEAST_SHARE * all || used < LEAST_FACTOR * usual) return []
+    if (others.length < LEAST_DAYS || usual === 0) return undefined
+    if (used < LEAST_SHARE * all || used < LEAST_FACTOR * usual) return undefined
     const start = from + peak * STEP_MS
-    return [
-      {
-        kind: 'outsized-share',
-        tenant,
-        text: `${tenant} used ${percent(used / all)} of all ${measureName(measure)} in the 24 hours from ${timeName(start)}: ${amount(used, unitOf(measure))}, ${times(used / usual)} its usual day.`,
-        evidence: { measure, from: start, used, share: used / all, usual },
-      },
-    ]
+    return {
+      text: `${tenant} used ${percent(used / all)} of all ${measureName(measure)} in the 24 hours from ${timeName(start)}: ${amount(used, unitOf(measure))}, ${times(used / usual)} its usual day.`,
+      evidence: { measure, from: start, used, share: used / all, usual },
+    }
   })
 }
 

@@ -1,6 +1,6 @@
-import type { Detector, Finding } from './finding.ts'
+import type { Detector } from './finding.ts'
 import { dayOf, PERIOD_MS } from '../../hours.ts'
-import { budgetsOf } from './budgets.ts'
+import { findByBudget } from './budgets.ts'
 import { sum, sumByTime } from './series.ts'
 import { amount, dayName, tenantName } from './words.ts'
 
@@ -20,9 +20,9 @@ export const overBudget: Detector = ({ days, by }) => {
   const monthStart = startOfMonth(today, 0)
   const monthEnd = startOfMonth(today, 1)
   if (days.from > monthStart) return []
-  return budgetsOf(days, by, (windowMs) => windowMs >= MONTH_MS).flatMap((budget): Finding[] => {
+  return findByBudget({ usage: days, by, hasWindow: (ms) => ms >= MONTH_MS }, (budget) => {
     const { tenant, policy, unit, limit, rows } = budget
-    if (unit !== 'usd') return []
+    if (unit !== 'usd') return undefined
     const byDay = sumByTime(rows, ({ units }) => units)
     const thisMonth = [...byDay].filter(([day]) => day >= monthStart)
     const spent = sum(thisMonth.map(([, units]) => units))
@@ -30,25 +30,21 @@ export const overBudget: Detector = ({ days, by }) => {
     const before = [...byDay.keys()].filter((day) => day < today)
     const first = Math.max(Math.min(...before), today - PACE_DAYS * PERIOD_MS.day)
     const dayCount = (today - first) / PERIOD_MS.day
-    if (before.length === 0 || dayCount < LEAST_DAYS) return []
+    if (before.length === 0 || dayCount < LEAST_DAYS) return undefined
     const pace =
       sum([...byDay].map(([day, units]) => (day >= first && day < today ? units : 0))) / dayCount
     const spentBefore = spent - (byDay.get(today) ?? 0)
     const projected = Math.max(spent, spentBefore + (pace * (monthEnd - today)) / PERIOD_MS.day)
-    if (spent < limit && projected < MARGIN * limit) return []
+    if (spent < limit && projected < MARGIN * limit) return undefined
     const endsOn = today + (Math.max(0, limit - spentBefore) / pace) * PERIOD_MS.day
     const outlook =
       spent < limit
         ? `and at ${amount(pace, unit)} a day passes it on ${dayName(endsOn)}`
         : `${(monthEnd - today) / PERIOD_MS.day - 1} days before it ends`
-    return [
-      {
-        kind: 'over-budget',
-        tenant,
-        text: `${tenantName(tenant)} has spent ${amount(spent, unit)} of ${amount(limit, unit)} ("${policy}") this month, ${outlook}.`,
-        evidence: { policy, limit, spent, pace, projected, endsOn: Math.floor(endsOn) },
-      },
-    ]
+    return {
+      text: `${tenantName(tenant)} has spent ${amount(spent, unit)} of ${amount(limit, unit)} ("${policy}") this month, ${outlook}.`,
+      evidence: { policy, limit, spent, pace, projected, endsOn: Math.floor(endsOn) },
+    }
   })
 }
 

@@ -1,9 +1,9 @@
 import type { UsageRow } from '../../rows.ts'
 import { PERIOD_MS } from '../../hours.ts'
-import type { Detector, Finding } from './finding.ts'
+import { findByTenant, type Detector } from './finding.ts'
 import { groupBy, median, sumByTime } from './series.ts'
 import { minutesOf, sumBySpan, type Span } from './spans.ts'
-import { amount, isOneTenant, timeName } from './words.ts'
+import { amount, timeName } from './words.ts'
 
 /** The least denials in an hour or less that are a storm, and the denials for each allowed request. */
 const LEAST_DENIED = 100
@@ -19,8 +19,7 @@ const MANY_PER_ALLOWED = 10
 /** Finds clients that answer denials by asking more often. */
 export const retryStorm: Detector = ({ hours }) => {
   const quartersOf = groupBy(hours.quarters ?? [], ({ tenant }) => tenant)
-  return [...groupBy(hours.rows, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
-    if (!isOneTenant(tenant)) return []
+  return findByTenant(hours.rows, (tenant, rows) => {
     const quarters = quartersOf.get(tenant) ?? []
     const all = sumBySpan(rows, quarters, ({ requests }) => requests)
     const denied = sumBySpan(rows, quarters, deniedRequests)
@@ -37,17 +36,13 @@ export const retryStorm: Detector = ({ hours }) => {
     }
     const storms = all.spans.filter(isStorm)
     const span = storms.toSorted((a, b) => denied.sumOf(b) - denied.sumOf(a))[0]
-    if (!span) return []
+    if (!span) return undefined
     const [count, requests] = [denied.sumOf(span), all.sumOf(span)]
     const duration = span.ms === PERIOD_MS.hour ? 'hour' : `${minutesOf(span)} minutes`
-    return [
-      {
-        kind: 'retry-storm',
-        tenant,
-        text: `${tenant} was denied ${amount(count, 'request')} of ${requests.toLocaleString('en-US')} in the ${duration} from ${timeName(span.start)}, where ${usual.toLocaleString('en-US')} an hour are usual: its client retries without waiting.`,
-        evidence: { from: span.start, minutes: minutesOf(span), denied: count, requests, usual },
-      },
-    ]
+    return {
+      text: `${tenant} was denied ${amount(count, 'request')} of ${requests.toLocaleString('en-US')} in the ${duration} from ${timeName(span.start)}, where ${usual.toLocaleString('en-US')} an hour are usual: its client retries without waiting.`,
+      evidence: { from: span.start, minutes: minutesOf(span), denied: count, requests, usual },
+    }
   })
 }
 

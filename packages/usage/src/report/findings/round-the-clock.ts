@@ -1,15 +1,7 @@
-import type { Detector, Finding } from './finding.ts'
+import { findByTenant, type Detector } from './finding.ts'
 import { PERIOD_MS } from '../../hours.ts'
-import {
-  flatDay,
-  groupBy,
-  hourWindows,
-  sum,
-  sumByTime,
-  threeHourSums,
-  variation,
-} from './series.ts'
-import { amount, isOneTenant, timeName, times } from './words.ts'
+import { flatDay, hourWindows, sum, sumByTime, threeHourSums, variation } from './series.ts'
+import { amount, timeName, times } from './words.ts'
 
 /** The days before, and how much their hours differ, that are a rhythm of people. */
 const DAYS_BEFORE = 2
@@ -23,8 +15,7 @@ const LEAST_SHARE = 0.02
 /** Finds those who had days and nights, and now ask evenly for 24 hours: so does a bot. */
 export const roundTheClock: Detector = ({ hours }) => {
   const everyone = sumByTime(hours.rows, ({ requests }) => requests)
-  return [...groupBy(hours.rows, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
-    if (!isOneTenant(tenant)) return []
+  return findByTenant(hours.rows, (tenant, rows) => {
     const own = sumByTime(rows, ({ requests }) => requests)
     const first = Math.min(...own.keys())
     const found = hourWindows(own).find(({ start, values }) => {
@@ -38,24 +29,20 @@ export const roundTheClock: Detector = ({ hours }) => {
         variation(threeHourSums(before)) >= LEAST_RHYTHM
       )
     })
-    if (!found) return []
+    if (!found) return undefined
     const { start, values } = found
     const before = valuesFrom(first, start, own)
     const [perHour, usual] = [sum(values) / values.length, sum(before) / before.length]
-    return [
-      {
-        kind: 'round-the-clock',
-        tenant,
-        text: `${tenant} made ${amount(sum(values), 'request')} in the 24 hours from ${timeName(start)}, night and day alike and ${times(perHour / usual)} its usual hour, where it had days and nights before: a bot does so.`,
-        evidence: {
-          from: start,
-          requests: sum(values),
-          usual,
-          variation: variation(threeHourSums(values)),
-          variationBefore: variation(threeHourSums(before)),
-        },
+    return {
+      text: `${tenant} made ${amount(sum(values), 'request')} in the 24 hours from ${timeName(start)}, night and day alike and ${times(perHour / usual)} its usual hour, where it had days and nights before: a bot does so.`,
+      evidence: {
+        from: start,
+        requests: sum(values),
+        usual,
+        variation: variation(threeHourSums(values)),
+        variationBefore: variation(threeHourSums(before)),
       },
-    ]
+    }
   })
 }
 

@@ -1,9 +1,9 @@
 import { hourOf, PERIOD_MS } from '../../hours.ts'
-import type { Detector, Finding } from './finding.ts'
+import { findByTenant, type Detector } from './finding.ts'
 import { measured, measureName, unitOf } from './measure.ts'
 import { groupBy, median, sumByTime } from './series.ts'
 import { minutesOf, sumBySpan, type Span } from './spans.ts'
-import { amount, isOneTenant, percent, timeName, times } from './words.ts'
+import { amount, percent, timeName, times } from './words.ts'
 
 /** The share of everyone's that is most of it, and the factors over everyone's usual hour and largest hour before. */
 const MOST_OF_ALL = 0.5
@@ -36,8 +36,7 @@ export const runaway: Detector = ({ hours }) => {
     fleet.flatMap(([start, used]) => (start < hour && used > 0 ? [used] : []))
   const quartersOf = groupBy(quarters, ({ tenant }) => tenant)
 
-  return [...groupBy(allowed, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
-    if (!isOneTenant(tenant)) return []
+  return findByTenant(allowed, (tenant, rows) => {
     const ownQuarters = quartersOf.get(tenant) ?? []
     const own = sumBySpan(rows, ownQuarters, (row) => row[measure])
     const requests = sumBySpan(rows, ownQuarters, (row) => row.requests)
@@ -62,28 +61,24 @@ export const runaway: Detector = ({ hours }) => {
       )
     }
     const span = own.spans.find(isRunaway)
-    if (!span) return []
+    if (!span) return undefined
     const { start } = span
     const [used, all] = [own.sumOf(span), everyone.sumOf(span)]
     const before = ownHours.filter(([hour]) => hour < hourOf(start)).map(([, each]) => each)
     const largest = Math.max(0, ...before)
     const compared =
       largest > 0 ? `${times(used / largest)} its largest hour before` : 'and nothing before'
-    return [
-      {
-        kind: 'runaway',
-        tenant,
-        text: `${tenant} used ${percent(used / all)} of all ${measureName(measure)} in the ${minutesOf(span)} minutes from ${timeName(start)}: ${amount(used, unitOf(measure))}, ${compared}.`,
-        evidence: {
-          measure,
-          from: start,
-          minutes: minutesOf(span),
-          used,
-          share: used / all,
-          largestBefore: largest,
-          usualOfAll: median(hoursBefore(hourOf(start))),
-        },
+    return {
+      text: `${tenant} used ${percent(used / all)} of all ${measureName(measure)} in the ${minutesOf(span)} minutes from ${timeName(start)}: ${amount(used, unitOf(measure))}, ${compared}.`,
+      evidence: {
+        measure,
+        from: start,
+        minutes: minutesOf(span),
+        used,
+        share: used / all,
+        largestBefore: largest,
+        usualOfAll: median(hoursBefore(hourOf(start))),
       },
-    ]
+    }
   })
 }

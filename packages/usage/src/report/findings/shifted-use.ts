@@ -1,8 +1,8 @@
-import type { Detector, Finding } from './finding.ts'
+import { findByTenant, type Detector } from './finding.ts'
 import { PERIOD_MS } from '../../hours.ts'
 import { measured, measureName, unitOf } from './measure.ts'
 import { groupBy, sum } from './series.ts'
-import { amount, isOneTenant, percent, timeName, times } from './words.ts'
+import { amount, percent, timeName, times } from './words.ts'
 
 /** The share of the tenant's use that a model or route has now, and had before. */
 const LEAST_NOW = 0.6
@@ -20,8 +20,7 @@ const STEP_MS = PERIOD_MS.day / 4
 export const shiftedUse: Detector = ({ hours }) => {
   const { allowed, measure } = measured(hours.rows)
   const used = (rows: typeof allowed): number => sum(rows.map((row) => row[measure]))
-  return [...groupBy(allowed, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
-    if (!isOneTenant(tenant)) return []
+  return findByTenant(allowed, (tenant, rows) => {
     for (let end = hours.to; end >= hours.from + (LEAST_DAYS + 1) * PERIOD_MS.day; end -= STEP_MS) {
       const start = end - PERIOD_MS.day
       const inDay = ({ start: at }: { readonly start: number }): boolean => at >= start && at < end
@@ -39,26 +38,22 @@ export const shiftedUse: Detector = ({ hours }) => {
           const shareNow = used(ofName) / usedNow
           const shareBefore = used(before.filter((row) => row[part] === name)) / usedBefore
           if (name === '' || shareNow < LEAST_NOW || shareBefore > MOST_BEFORE) continue
-          return [
-            {
-              kind: 'shifted-use',
-              tenant,
-              text: `${tenant} used ${amount(usedNow, unitOf(measure))} in the 24 hours from ${timeName(start)}, ${times(usedNow / largest)} its largest day before: ${percent(shareNow)} of its ${measureName(measure)} on the ${part} ${name}, where it was ${percent(shareBefore)}.`,
-              evidence: {
-                measure,
-                from: start,
-                [part]: name,
-                used: usedNow,
-                largestBefore: largest,
-                shareNow,
-                shareBefore,
-                share,
-              },
+          return {
+            text: `${tenant} used ${amount(usedNow, unitOf(measure))} in the 24 hours from ${timeName(start)}, ${times(usedNow / largest)} its largest day before: ${percent(shareNow)} of its ${measureName(measure)} on the ${part} ${name}, where it was ${percent(shareBefore)}.`,
+            evidence: {
+              measure,
+              from: start,
+              [part]: name,
+              used: usedNow,
+              largestBefore: largest,
+              shareNow,
+              shareBefore,
+              share,
             },
-          ]
+          }
         }
       }
     }
-    return []
+    return undefined
   })
 }

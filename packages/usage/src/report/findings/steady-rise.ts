@@ -1,8 +1,8 @@
-import type { Detector, Finding } from './finding.ts'
+import { findByTenant, type Detector } from './finding.ts'
 import { PERIOD_MS } from '../../hours.ts'
 import { measured, measureName, unitOf } from './measure.ts'
-import { groupBy, sumByTime } from './series.ts'
-import { amount, isOneTenant, percent, timeName, times } from './words.ts'
+import { sumByTime } from './series.ts'
+import { amount, percent, timeName, times } from './words.ts'
 
 /** Days in a row, of which each is larger than the one before by a factor, and the last than the first. */
 const DAYS = 6
@@ -29,8 +29,7 @@ export const steadyRise: Detector = ({ hours }) => {
     return Array.from({ length: dayCount }, (_, day) => sums.get(day) ?? 0)
   }
   const everyone = daysOf(allowed)
-  return [...groupBy(allowed, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
-    if (!isOneTenant(tenant)) return []
+  return findByTenant(allowed, (tenant, rows) => {
     const own = daysOf(rows)
     for (let last = dayCount - 1; last >= DAYS - 1; last -= 1) {
       const run = own.slice(last - DAYS + 1, last + 1)
@@ -41,15 +40,11 @@ export const steadyRise: Detector = ({ hours }) => {
         smallest >= EACH_FACTOR && to >= LEAST_FACTOR * from && smallest * second >= STEADY_FACTOR
       if (from === 0 || !isRise || to < LEAST_SHARE * all) continue
       const start = first + (last - DAYS + 1) * PERIOD_MS.day
-      return [
-        {
-          kind: 'steady-rise',
-          tenant,
-          text: `${tenant} used more on each of ${DAYS} days from ${timeName(start)}, from ${amount(from, unitOf(measure))} to ${amount(to, unitOf(measure))}, ${times(to / from)} as much and ${percent(to / all)} of all ${measureName(measure)}.`,
-          evidence: { measure, from: start, days: DAYS, first: from, last: to, share: to / all },
-        },
-      ]
+      return {
+        text: `${tenant} used more on each of ${DAYS} days from ${timeName(start)}, from ${amount(from, unitOf(measure))} to ${amount(to, unitOf(measure))}, ${times(to / from)} as much and ${percent(to / all)} of all ${measureName(measure)}.`,
+        evidence: { measure, from: start, days: DAYS, first: from, last: to, share: to / all },
+      }
     }
-    return []
+    return undefined
   })
 }
