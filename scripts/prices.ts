@@ -54,15 +54,9 @@ export async function tableText(file: string): Promise<string> {
   const code = `
     // Written by \`npm run prices\`. Do not edit: docs/prices.md names the sources.
     import type { Prices } from './prices.ts'
-    import { priceTable } from './price-table.ts'
-    ${rule ? importsOf(rule, regions) : ''}
+    import { priceTable } from './price-table.ts'${rule ? importsOf(rule, regions) : ''}
 
-    /**
-     * List prices of ${name}. The rows are in dollars per million tokens: input, cached input, output, cache write,
-     * cache write for longer.
-     *
-     * ${page}
-     */
+    /** List prices of ${name}, ${page} */
     export const ${file.toUpperCase().replaceAll('-', '_')}_PRICES: Prices =
       ${rule ? `{ ...${table}, spellings: ${rule} }` : table}
   `

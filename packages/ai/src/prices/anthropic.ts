@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of Anthropic. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://www.anthropic.com/pricing#api
- */
+/** List prices of Anthropic, https://www.anthropic.com/pricing#api */
 export const ANTHROPIC_PRICES: Prices = /* @__PURE__ */ priceTable(
   {
     '2025-09-01 https://platform.claude.com/docs/en/about-claude/pricing': {

@@ -1,15 +1,9 @@
 // Written by `npm run prices`. Do not edit: docs/prices.md names the sources.
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
-
 import { bedrockNames, withRegions } from './bedrock-names.ts'
 
-/**
- * List prices of Amazon Bedrock. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://aws.amazon.com/bedrock/pricing/
- */
+/** List prices of Amazon Bedrock, https://aws.amazon.com/bedrock/pricing/ */
 export const BEDROCK_PRICES: Prices = {
   .../* @__PURE__ */ priceTable({
     '2026-09-23 https://aws.amazon.com/bedrock/pricing/': {

@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of Cohere. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://cohere.com/pricing
- */
+/** List prices of Cohere, https://cohere.com/pricing */
 export const COHERE_PRICES: Prices = /* @__PURE__ */ priceTable({
   '2026-05-20 https://cohere.com/pricing': {
     'command-a-plus-05-2026 command-a-reasoning-08-2025 command-a-translate-08-2025 command-a-vision-07-2025':

@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of DeepSeek. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://api-docs.deepseek.com/quick_start/pricing
- */
+/** List prices of DeepSeek, https://api-docs.deepseek.com/quick_start/pricing */
 export const DEEPSEEK_PRICES: Prices = /* @__PURE__ */ priceTable({
   '2026-09-23 https://api-docs.deepseek.com/quick_start/pricing': {
     'deepseek-chat-v3-0324': [0.27, 0.07, 1.1],

@@ -1,15 +1,9 @@
 // Written by `npm run prices`. Do not edit: docs/prices.md names the sources.
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
-
 import { googleNames } from './google-names.ts'
 
-/**
- * List prices of Google. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://ai.google.dev/gemini-api/docs/pricing
- */
+/** List prices of Google, https://ai.google.dev/gemini-api/docs/pricing */
 export const GOOGLE_PRICES: Prices = {
   .../* @__PURE__ */ priceTable(
     {

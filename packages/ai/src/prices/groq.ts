@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of Groq. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://console.groq.com/docs/models
- */
+/** List prices of Groq, https://console.groq.com/docs/models */
 export const GROQ_PRICES: Prices = /* @__PURE__ */ priceTable({
   '2026-09-23 https://console.groq.com/docs/models': {
     'deepseek-r1-distill-llama-70b': [0.75, null, 0.99],

@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of Mistral. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://mistral.ai/pricing/api
- */
+/** List prices of Mistral, https://mistral.ai/pricing/api */
 export const MISTRAL_PRICES: Prices = /* @__PURE__ */ priceTable({
   '2026-09-23 https://mistral.ai/pricing/api': {
     'codestral-2501': [0.3, null, 0.9],

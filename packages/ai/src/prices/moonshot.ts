@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of Moonshot. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://platform.kimi.ai/docs/models.md
- */
+/** List prices of Moonshot, https://platform.kimi.ai/docs/models.md */
 export const MOONSHOT_PRICES: Prices = /* @__PURE__ */ priceTable({
   '2026-09-23 https://platform.kimi.ai/docs/models.md': {
     'kimi-k2': [0.57, null, 2.3],

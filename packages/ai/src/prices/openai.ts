@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of OpenAI. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://developers.openai.com/api/docs/pricing
- */
+/** List prices of OpenAI, https://developers.openai.com/api/docs/pricing */
 export const OPENAI_PRICES: Prices = /* @__PURE__ */ priceTable(
   {
     '2026-09-23 https://developers.openai.com/api/docs/pricing': {

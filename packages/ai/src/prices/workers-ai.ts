@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of Workers AI. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://developers.cloudflare.com/workers-ai/platform/pricing/
- */
+/** List prices of Workers AI, https://developers.cloudflare.com/workers-ai/platform/pricing/ */
 export const WORKERS_AI_PRICES: Prices = /* @__PURE__ */ priceTable({
   '2026-09-23 https://developers.cloudflare.com/workers-ai/platform/pricing/': {
     '@cf/ai4bharat/indictrans2-en-indic-1b @cf/meta/m2m100-1.2b': [0.342, null, 0.342],

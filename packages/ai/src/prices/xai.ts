@@ -2,12 +2,7 @@
 import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
-/**
- * List prices of xAI. The rows are in dollars per million tokens: input, cached input, output, cache write,
- * cache write for longer.
- *
- * https://docs.x.ai/docs/models
- */
+/** List prices of xAI, https://docs.x.ai/docs/models */
 export const XAI_PRICES: Prices = /* @__PURE__ */ priceTable({
   '2026-09-23 https://docs.x.ai/docs/models': {
     'grok-2 grok-2-1212 grok-2-latest grok-2-vision grok-2-vision-1212 grok-2-vision-latest': [
