@@ -54,15 +54,7 @@ export interface UsageHandle extends Pick<ExtensionContext, 'records' | 'clock'>
 
 const NAME = 'usage'
 
-const OPTIONS = [
-  'tenants',
-  'by',
-  'flushEvery',
-  'waitUntil',
-  'maxCells',
-  'keepHours',
-  'keepDays',
-] as const
+const OPTIONS = 'tenants by flushEvery waitUntil maxCells keepHours keepDays'.split(' ')
 
 /**
  * Counts who used what: requests, tokens and dollars by tenant, route, model, plan and outcome, for each hour and
