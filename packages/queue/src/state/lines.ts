@@ -18,7 +18,7 @@ export class Lines {
   readonly #order = new Sorted()
   #virtualTime = 0
 
-  /** @param timers Gets `p` and the name of a line that is parked, and `f` and that of one to forget. */
+  /** @param timers Gets those of lines that are parked, and of empty ones, to be forgotten. */
   constructor(timers: Sorted) {
     this.#timers = timers
   }
@@ -40,7 +40,7 @@ export class Lines {
   join(line: Line, member: string): void {
     line.waiting.set(member, 0)
     if (line.status !== 'empty') return
-    this.#timers.delete(`f${line.name}`)
+    this.#timers.delete(`forgotten|${line.name}`)
     this.#admit(line)
   }
 
@@ -69,13 +69,13 @@ export class Lines {
     if (line.status === 'empty') return
     this.#order.delete(line.name)
     line.status = 'parked'
-    this.#timers.set(`p${line.name}`, until)
+    this.#timers.set(`parked|${line.name}`, until)
   }
 
   /** Lets a line that is parked take turns again. */
   unpark(line: Line): void {
     if (line.status !== 'parked') return
-    this.#timers.delete(`p${line.name}`)
+    this.#timers.delete(`parked|${line.name}`)
     this.#admit(line)
   }
 
@@ -91,8 +91,8 @@ export class Lines {
 
   #empty(line: Line, now: number): void {
     this.#order.delete(line.name)
-    this.#timers.delete(`p${line.name}`)
+    this.#timers.delete(`parked|${line.name}`)
     line.status = 'empty'
-    this.#timers.set(`f${line.name}`, now + FORGET_FLOW_MS)
+    this.#timers.set(`forgotten|${line.name}`, now + FORGET_FLOW_MS)
   }
 }

@@ -1,40 +1,11 @@
 /*
  * The state of a queue in Redis. KEYS: a hash of the queue's own values and of its flows; the flows that may run, by
  * virtual time; the jobs that wait, by flow and order (all of score 0); timers, by time; the payloads; the states; the dead.
- * It must do as `QueueModel` does, whose words it has: `LETTERS` are for what is stored.
+ * It must do as `QueueModel` does, whose words it has: letters are for what is stored.
  *
- * A state is `where|priority|order|length|claims|attempts|lostFrom|deadline|flow|rest`. A timer's first letter: (r)unning
- * lease, (s)ettle, (l)ater, (x) longest wait, (p)arked flow, (f)orget a flow, (g) forget a dead job.
+ * A state is `where|priority|order|length|claims|attempts|lostFrom|deadline|flow|rest`.
  */
-import type { Line } from './lines.ts'
-import type { Where } from './model.ts'
 import { FORGET_FLOW_MS } from './requests.ts'
-
-/** The words for the place of a job and the status of a line, and the letters by which Redis keeps them. */
-const LETTERS: Readonly<Record<Exclude<Where, 'nowhere'> | Line['status'], string>> = {
-  waiting: 'w',
-  abandoned: 'v',
-  running: 'r',
-  unsettled: 's',
-  later: 'l',
-  dead: 'd',
-  active: 'a',
-  parked: 'p',
-  empty: 'e',
-}
-
-const letters = Object.entries(LETTERS)
-
-/** The values of the queue, and the fields by which Redis keeps them. The last three are numbers of jobs. */
-const FIELDS = {
-  virtualTime: 'v',
-  sequence: 'seq',
-  pausedUntil: 'pause',
-  running: 'r',
-  unsettled: 's',
-  later: 'l',
-}
-const VALUES = Object.entries(FIELDS)
 
 /** Lua that opens the state, and what changes it; `save` writes what has changed. ARGV: the caller's time, and `injected` if it decides. */
 export const OPEN: string = `local META, ORDER, WAITING, TIMERS, PAYLOADS, STATES, DEAD = unpack(KEYS)
@@ -43,10 +14,14 @@ if ARGV[2] ~= 'injected' then
   local time = redis.pcall('TIME')
   if not time.err then now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000 end
 end
-local letters = { ${letters.map(([word, letter]) => `${word} = '${letter}'`).join(', ')} }
-local words = { ${letters.map(([word, letter]) => `${letter} = '${word}'`).join(', ')} }
-local values = redis.call('HMGET', META, ${VALUES.map(([, field]) => `'${field}'`).join(', ')})
-local queue = { ${VALUES.map(([name], at) => `${name} = tonumber(values[${at + 1}] or 0)`).join(', ')} }
+local letters = { waiting = 'w', abandoned = 'v', running = 'r', unsettled = 's', later = 'l', dead = 'd',
+  active = 'a', parked = 'p', empty = 'e', waited_too_long = 'x', grave = 'g', forgotten = 'f' }
+local words = {}
+for word, letter in pairs(letters) do words[letter] = word end
+local names = { 'virtualTime', 'sequence', 'pausedUntil', 'running', 'unsettled', 'later' }
+local fields = { 'v', 'seq', 'pause', 'r', 's', 'l' }
+local values, queue = redis.call('HMGET', META, unpack(fields)), {}
+for at, name in ipairs(names) do queue[name] = tonumber(values[at] or 0) end
 local jobs, flows, timers = {}, {}, {}
 local function whole(number) return string.format('%.0f', number) end
 local function push(list, first, second)
@@ -94,19 +69,19 @@ local function wait(job, where)
   redis.call('ZADD', WAITING, 0, memberOf(job))
   local flow = flowOf(job.flow)
   if flow.status == 'empty' then
-    timers['f' .. flow.name] = false
+    timers[letters.forgotten .. flow.name] = false
     admit(flow)
   end
 end
 local function empty(flow)
   if flow.status == 'active' then redis.call('ZREM', ORDER, flow.name) end
-  if flow.status == 'parked' then timers['p' .. flow.name] = false end
+  if flow.status == 'parked' then timers[letters.parked .. flow.name] = false end
   flow.status = 'empty'
-  timers['f' .. flow.name] = now + ${FORGET_FLOW_MS}
+  timers[letters.forgotten .. flow.name] = now + ${FORGET_FLOW_MS}
 end
-local function later(job, delay)
-  job.where = 'later'
-  timers['l' .. job.id] = now + delay
+local function keep(job, where, ms)
+  job.where = where
+  timers[letters[where] .. job.id] = now + ms
 end
 local function unwait(job)
   redis.call('ZREM', WAITING, memberOf(job))
@@ -119,11 +94,11 @@ local function leave(job)
   if queue[where] then timers[letters[where] .. job.id] = false end
   if where == 'dead' then
     redis.call('ZREM', DEAD, job.id)
-    timers['g' .. job.id] = false
+    timers[letters.grave .. job.id] = false
   end
 end
-local function delete(job)
-  if job.deadline > 0 and job.where ~= 'dead' then timers['x' .. job.id] = false end
+local function withdraw(job)
+  if job.deadline > 0 then timers[letters.waited_too_long .. job.id] = false end
   leave(job)
 end
 local function save()
@@ -143,7 +118,7 @@ local function save()
   local function meta(name, value, before)
     if value ~= before then push(metas, name, value) end
   end
-  ${VALUES.map(([name, field], at) => `meta('${field}', whole(queue.${name}), values[${at + 1}] or '0')`).join('\n  ')}
+  for at, name in ipairs(names) do meta(fields[at], whole(queue[name]), values[at] or '0') end
   for name, flow in pairs(flows) do
     if flow.forgotten then forgotten[#forgotten + 1] = 'f:' .. name
     else meta('f:' .. name, letters[flow.status] .. ' ' .. whole(flow.tag), flow.text or 'e 0') end

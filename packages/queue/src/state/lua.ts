@@ -23,8 +23,8 @@ for at = 4, #ARGV, 7 do
         flow = flow, rest = '' }
       jobs[id] = job
       push(payloads, id, payload)
-      if delay > 0 then later(job, delay) else wait(job, 'waiting') end
-      if longest > 0 then timers['x' .. id] = job.deadline end
+      if delay > 0 then keep(job, 'later', delay) else wait(job, 'waiting') end
+      if longest > 0 then timers[letters.waited_too_long .. id] = job.deadline end
       replies[#replies + 1] = 'added'
     end
   end
@@ -44,15 +44,14 @@ export const turnScript =
 local keepDead, taken, unsettled, died = tonumber(ARGV[6]), {}, {}, {}
 ${APPEND}local function unpark(flow)
   if flow.status ~= 'parked' then return end
-  timers['p' .. flow.name] = false
+  timers[letters.parked .. flow.name] = false
   admit(flow)
 end
 local function die(job, why, text)
-  leave(job)
-  if job.deadline > 0 then timers['x' .. job.id] = false end
+  withdraw(job)
   job.where, job.rest = 'dead', why .. ' ' .. text
   redis.call('ZADD', DEAD, whole(now), job.id)
-  timers['g' .. job.id] = now + keepDead
+  timers[letters.grave .. job.id] = now + keepDead
   died[#died + 1] = job.id
 end
 local function waitAgain(job, where)
@@ -64,13 +63,14 @@ local function waitAgain(job, where)
 end
 for at = 7, #ARGV, 7 do
   local kind, id, claim, delay, flag, held, text = unpack(ARGV, at, at + 6)
+  delay = tonumber(delay)
   local job = find(id)
   if not job or job.where == 'nowhere' then taken[#taken + 1] = 'gone'
   elseif job.claims ~= tonumber(claim) then taken[#taken + 1] = 'lost'
   elseif job.where == 'unsettled' then
     taken[#taken + 1] = 'taken'
     if kind == 'settled' then
-      delete(job)
+      withdraw(job)
       queue.pausedUntil = math.min(queue.pausedUntil, now)
       unpark(flowOf(job.flow))
     end
@@ -79,15 +79,15 @@ for at = 7, #ARGV, 7 do
     taken[#taken + 1] = 'taken'
     leave(job)
     if kind == 'done' then
-      if job.deadline > 0 then timers['x' .. id] = false end
-      job.where, job.deadline, job.rest = 'unsettled', 0, text
-      timers['s' .. id] = now + lease
+      withdraw(job)
+      job.deadline, job.rest = 0, text
+      keep(job, 'unsettled', lease)
     elseif kind == 'failed' then
       job.lostFrom, job.rest = job.claims + 1, held
       if flag == '1' or job.attempts >= maxAttempts then
         die(job, 'failed', text)
       else
-        later(job, tonumber(delay))
+        keep(job, 'later', delay)
       end
     elseif kind == 'back' then
       local flow = flowOf(job.flow)
@@ -100,38 +100,37 @@ for at = 7, #ARGV, 7 do
       if text == 'flow' and flow.status ~= 'empty' then
         if flow.status == 'active' then redis.call('ZREM', ORDER, flow.name) end
         flow.status = 'parked'
-        timers['p' .. flow.name] = now + tonumber(delay)
+        timers[letters.parked .. flow.name] = now + delay
       elseif text == 'queue' then
-        queue.pausedUntil = math.max(queue.pausedUntil, now + tonumber(delay))
+        queue.pausedUntil = math.max(queue.pausedUntil, now + delay)
       end
     else
-      job.where = 'running'
-      timers['r' .. id] = now + lease
+      keep(job, 'running', lease)
     end
   end
 end
 local function ring(member)
   timers[member] = false
-  local kind, name = string.sub(member, 1, 1), string.sub(member, 2)
-  if kind == 'p' then return unpark(flowOf(name)) end
-  if kind == 'f' then
+  local timer, name = words[string.sub(member, 1, 1)], string.sub(member, 2)
+  if timer == 'parked' then return unpark(flowOf(name)) end
+  if timer == 'forgotten' then
     local flow = flowOf(name)
     if flow.status == 'empty' then flow.forgotten, flow.tag = true, 0 end
     return
   end
   local job = find(name)
   if not job then return end
-  if kind == 'r' then
+  if timer == 'running' then
     leave(job)
     if job.attempts >= maxAttempts then die(job, 'lost', '') else waitAgain(job, 'abandoned') end
-  elseif kind == 's' then
+  elseif timer == 'unsettled' then
     timers[member] = now + lease
     append(unsettled, { name, job.claims, job.rest })
-  elseif kind == 'l' then
+  elseif timer == 'later' then
     leave(job)
     waitAgain(job, 'waiting')
-  elseif kind == 'g' then
-    delete(job)
+  elseif timer == 'grave' then
+    withdraw(job)
   elseif job.where ~= 'running' then
     die(job, 'waited_too_long', '')
   end
@@ -153,8 +152,8 @@ while open and most > #claimed / 7 do
     queue.virtualTime = math.max(queue.virtualTime, flow.tag)
     flow.tag = flow.tag + job.length
     if heads[2] then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) else empty(flow) end
-    job.where, job.claims, job.attempts = 'running', job.claims + 1, job.attempts + 1
-    timers['r' .. job.id] = now + lease
+    job.claims, job.attempts = job.claims + 1, job.attempts + 1
+    keep(job, 'running', lease)
     local payload = redis.call('HGET', PAYLOADS, job.id)
     append(claimed, { job.id, job.flow, job.claims, job.attempts, job.lostFrom, job.rest, payload })
   end
@@ -202,7 +201,7 @@ for at = 4, #ARGV do
       wait(job, 'waiting')
       edited = edited + 1
     elseif ARGV[3] == 'remove' and job.where ~= 'running' and job.where ~= 'unsettled' then
-      delete(job)
+      withdraw(job)
       edited = edited + 1
     end
   end

@@ -41,6 +41,10 @@ export class QueueModel {
   #pausedUntil = 0
   #keepDeadMs = 0
   readonly #jobs = new Map<string, Job>()
+  /**
+   * By a word and a name: the end of a job's place or of a line's rest, or of all that is known of either. The words sort as
+   * the letters that Redis keeps, so that timers of one time ring in the same order.
+   */
   readonly #timers = new Sorted()
   readonly #lines = new Lines(this.#timers)
   readonly #dead = new Sorted()
@@ -70,9 +74,9 @@ export class QueueModel {
         rest: '',
       }
       this.#jobs.set(id, job)
-      if (delayMs > 0) this.#later(job, delayMs)
+      if (delayMs > 0) this.#keep(job, 'later', delayMs)
       else this.#wait(job, 'waiting')
-      if (deadline > 0) this.#timers.set(`x${id}`, deadline)
+      if (deadline > 0) this.#timers.set(`waited_too_long|${id}`, deadline)
       return 'added'
     })
   }
@@ -155,17 +159,16 @@ export class QueueModel {
     if (!isHeld || result.kind === 'settled') return 'gone'
     this.#leave(job)
     if (result.kind === 'done') {
-      this.#timers.delete(`x${job.id}`)
-      Object.assign(job, { where: 'unsettled', deadline: 0, rest: result.settlement })
-      this.#timers.set(`s${job.id}`, this.#now + leaseMs)
+      this.#withdraw(job)
+      Object.assign(job, { deadline: 0, rest: result.settlement })
+      this.#keep(job, 'unsettled', leaseMs)
     } else if (result.kind === 'running') {
-      job.where = 'running'
-      this.#timers.set(`r${job.id}`, this.#now + leaseMs)
+      this.#keep(job, 'running', leaseMs)
     } else if (result.kind === 'failed') {
       const { delayMs, isFinal, held, error } = result
       Object.assign(job, { lostFrom: job.claims + 1, rest: held })
       if (isFinal || job.attempts >= maxAttempts) this.#die(job, 'failed', error)
-      else this.#later(job, delayMs)
+      else this.#keep(job, 'later', delayMs)
     } else {
       this.#giveBack(job, result)
     }
@@ -187,26 +190,26 @@ export class QueueModel {
 
   /** Handles a timer that is due. */
   #ring(member: string, leaseMs: number, maxAttempts: number): void {
-    const [kind, name] = [member.slice(0, 1), member.slice(1)]
+    const [timer, name = ''] = member.split(/\|(.*)/s)
     const job = this.#jobs.get(name)
     this.#timers.delete(member)
-    if (kind === 'p') {
+    if (timer === 'parked') {
       this.#lines.unpark(this.#lines.of(name))
-    } else if (kind === 'f') {
+    } else if (timer === 'forgotten') {
       this.#lines.forget(name)
     } else if (!job) {
       return
-    } else if (kind === 'r') {
+    } else if (timer === 'running') {
       this.#leave(job)
       if (job.attempts >= maxAttempts) this.#die(job, 'lost', '')
       else this.#return(job, 'abandoned')
-    } else if (kind === 's') {
+    } else if (timer === 'unsettled') {
       this.#timers.set(member, this.#now + leaseMs)
       this.#unsettled.push({ id: name, claim: job.claims, settlement: job.rest })
-    } else if (kind === 'l') {
+    } else if (timer === 'later') {
       this.#leave(job)
       this.#return(job, 'waiting')
-    } else if (kind === 'g') {
+    } else if (timer === 'grave') {
       this.#remove(job)
     } else if (job.where !== 'running') {
       this.#die(job, 'waited_too_long', '')
@@ -222,10 +225,9 @@ export class QueueModel {
       return undefined
     }
     this.#lines.serve(line, member, job.length, this.#now)
-    job.where = 'running'
     job.claims += 1
     job.attempts += 1
-    this.#timers.set(`r${job.id}`, this.#now + leaseMs)
+    this.#keep(job, 'running', leaseMs)
     const { id, claims: claim, attempts: attempt, lostFrom, rest: held, payload } = job
     return { id, flow: line.name, claim, attempt, lostFrom, held, payload }
   }
@@ -240,9 +242,10 @@ export class QueueModel {
     else this.#wait(job, where)
   }
 
-  #later(job: Job, delayMs: number): void {
-    job.where = 'later'
-    this.#timers.set(`l${job.id}`, this.#now + delayMs)
+  /** Puts a job where it stays for a time. */
+  #keep(job: Job, where: 'running' | 'unsettled' | 'later', ms: number): void {
+    job.where = where
+    this.#timers.set(`${where}|${job.id}`, this.#now + ms)
   }
 
   #leave(job: Job): void {
@@ -251,28 +254,30 @@ export class QueueModel {
     if (where === 'waiting' || where === 'abandoned') {
       this.#lines.leave(this.#lines.of(job.flow), memberOf(job), this.#now)
     }
-    if (where === 'running') this.#timers.delete(`r${id}`)
-    if (where === 'unsettled') this.#timers.delete(`s${id}`)
-    if (where === 'later') this.#timers.delete(`l${id}`)
+    this.#timers.delete(`${where}|${id}`)
     if (where === 'dead') {
       this.#dead.delete(id)
-      this.#timers.delete(`g${id}`)
+      this.#timers.delete(`grave|${id}`)
     }
   }
 
-  #remove(job: Job): void {
+  /** Takes a job from its place for good, with its deadline. */
+  #withdraw(job: Job): void {
     this.#leave(job)
-    this.#timers.delete(`x${job.id}`)
+    this.#timers.delete(`waited_too_long|${job.id}`)
+  }
+
+  #remove(job: Job): void {
+    this.#withdraw(job)
     this.#jobs.delete(job.id)
   }
 
   #die(job: Job, why: Why, error: string): void {
-    this.#leave(job)
-    this.#timers.delete(`x${job.id}`)
+    this.#withdraw(job)
     job.where = 'dead'
     job.rest = `${why} ${error}`
     this.#dead.set(job.id, this.#now)
-    this.#timers.set(`g${job.id}`, this.#now + this.#keepDeadMs)
+    this.#timers.set(`grave|${job.id}`, this.#now + this.#keepDeadMs)
     this.#died.push(job.id)
   }
 }
