@@ -80,6 +80,5 @@ export function decisionOf(req: IncomingMessage): AllowedDecision | undefined {
 }
 
 /** Never the path of the request or of a mount, which the client may spell in many ways. */
-function routePath({ route }: ExpressRequest): string {
-  return route === undefined ? '*' : String((route as { path: unknown }).path)
-}
+const routePath = ({ route }: ExpressRequest): string =>
+  route === undefined ? '*' : String((route as { path: unknown }).path)

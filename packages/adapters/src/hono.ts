@@ -84,6 +84,4 @@ interface NodeBindings {
   readonly outgoing?: MaybeWaitingResponse
 }
 
-function nodeBindingsOf({ env }: Context): NodeBindings {
-  return (env as NodeBindings | undefined) ?? {}
-}
+const nodeBindingsOf = ({ env }: Context): NodeBindings => (env as NodeBindings | undefined) ?? {}

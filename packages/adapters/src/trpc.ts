@@ -159,9 +159,8 @@ function fetchRequest({ req, res }: RequestContext): Request {
 }
 
 /** By its headers, because servers replace the global `Request` by a class of their own. */
-function isFetchRequest(req: Request | IncomingMessage): req is Request {
-  return typeof req.headers.get === 'function'
-}
+const isFetchRequest = (req: Request | IncomingMessage): req is Request =>
+  typeof req.headers.get === 'function'
 
 /** Returns a stream that ends a call with it, or `undefined` if `data` is not a stream. */
 function streamOf(data: unknown, call: CallInFlight, signal: AbortSignal | undefined): unknown {
@@ -177,9 +176,8 @@ function streamOf(data: unknown, call: CallInFlight, signal: AbortSignal | undef
   return stream
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
-}
+const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
 /** Passes on what a procedure yields, and ends its call with it. */
 async function* withEnd(source: AsyncIterable<unknown>, call: CallInFlight): AsyncGenerator {
@@ -191,12 +189,11 @@ async function* withEnd(source: AsyncIterable<unknown>, call: CallInFlight): Asy
 }
 
 /** Passes on what a procedure emits, and ends its call with it. */
-function withTeardown(source: Observable<unknown, unknown>, call: CallInFlight): unknown {
-  return observable((observer) => {
+const withTeardown = (source: Observable<unknown, unknown>, call: CallInFlight): unknown =>
+  observable((observer) => {
     const subscription = source.subscribe(observer)
     return () => {
       subscription.unsubscribe()
       void call.end()
     }
   })
-}

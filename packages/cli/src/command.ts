@@ -39,11 +39,7 @@ export interface Command {
   readonly usage: string
   /** True if it has more than options; `'after --'` if that is a command line of its own. */
   readonly takesArguments?: true | 'after --'
-  /**
-   * Runs it.
-   *
-   * @throws CommandError When it cannot be done.
-   */
+  /** Runs it. @throws CommandError When it cannot be done. */
   run(values: Values, positionals: readonly string[], place: Place): Promise<Result>
 }
 

@@ -18,17 +18,9 @@ export interface LocalOptions {
    * @default 'auto'
    */
   engine?: 'auto' | 'redis-server' | 'embedded'
-  /**
-   * The TCP port to listen on; 0 for a free one.
-   *
-   * @default 0
-   */
+  /** The TCP port to listen on; 0 for a free one. @default 0 */
   port?: number
-  /**
-   * The address to listen on.
-   *
-   * @default '127.0.0.1'
-   */
+  /** The address to listen on. @default '127.0.0.1' */
   host?: string
   /**
    * Additional host names and addresses that clients use for this server, such as
@@ -38,11 +30,7 @@ export interface LocalOptions {
    * @default [] (localhost, 127.0.0.1, [::1] and `host` are always allowed)
    */
   allowedHosts?: string[]
-  /**
-   * The bearer token that clients must send.
-   *
-   * @default a random one
-   */
+  /** The bearer token that clients must send. @default a random one */
   token?: string
   /**
    * Accepts scripts that begin with `#!lua flags=allow-key-locking`, as Upstash does. With `false`

@@ -98,9 +98,8 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
 }
 
 /** The path as middleware sees it: as the client wrote it, without the app's `basePath`. */
-function pathOf({ url, nextUrl }: Request & { readonly nextUrl?: URL }): string {
-  return (nextUrl ?? new URL(url)).pathname
-}
+const pathOf = ({ url, nextUrl }: Request & { readonly nextUrl?: URL }): string =>
+  (nextUrl ?? new URL(url)).pathname
 
 /** Removes the hand-off, in case the handler forwards the headers of its request. */
 function removeHandoff({ headers }: Request): void {

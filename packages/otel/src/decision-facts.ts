@@ -3,9 +3,8 @@ import type { Decision, PolicyState } from '@sluice/core'
 /** The outcome of a decision, as spans and metrics name it. */
 export type Outcome = 'allowed' | 'delayed' | 'denied'
 
-export function outcomeOf({ allowed, delayMs }: Decision): Outcome {
-  return allowed ? (delayMs > 0 ? 'delayed' : 'allowed') : 'denied'
-}
+export const outcomeOf = ({ allowed, delayMs }: Decision): Outcome =>
+  allowed ? (delayMs > 0 ? 'delayed' : 'allowed') : 'denied'
 
 /** Returns the policy that denied or delayed, if one did. */
 export function policyThatActed({

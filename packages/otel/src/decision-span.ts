@@ -36,6 +36,5 @@ export function decisionAttributes(
 }
 
 /** Returns the numbers as attributes: `rate_limiter.cost.token`. */
-export function prefixed(prefix: string, units: Readonly<Record<string, number>>): Attributes {
-  return Object.fromEntries(Object.entries(units).map(([unit, n]) => [`${prefix}.${unit}`, n]))
-}
+export const prefixed = (prefix: string, units: Readonly<Record<string, number>>): Attributes =>
+  Object.fromEntries(Object.entries(units).map(([unit, n]) => [`${prefix}.${unit}`, n]))

@@ -58,15 +58,13 @@ export interface ModelTelemetryOptions {
 export const MODEL_OPTIONS: readonly string[] = ['provider', 'operation', 'meterProvider']
 
 /** Returns the attributes that all metrics of these calls have. @throws ConfigError */
-export function operationAttributes(
+export const operationAttributes = (
   caller: string,
   { provider, operation = 'chat' }: ModelTelemetryOptions,
-): Attributes {
-  return {
-    [GEN_AI.operation]: assertName(`${caller}.operation`, operation),
-    [GEN_AI.provider]: assertName(`${caller}.provider`, provider),
-  }
-}
+): Attributes => ({
+  [GEN_AI.operation]: assertName(`${caller}.operation`, operation),
+  [GEN_AI.provider]: assertName(`${caller}.provider`, provider),
+})
 
 /** The usage of one model call, as `@sluice/ai` passes it to `onUsage`. */
 export interface ReportedUsage {

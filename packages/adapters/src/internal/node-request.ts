@@ -31,14 +31,12 @@ export function requestOf(incoming: NodeRequest, response: ServerResponse): Requ
  *
  * @throws ConfigError When nothing is reserved for the request.
  */
-export function reservationOfNode(incoming: IncomingMessage): RequestReservation {
-  return reservationOf(requests.get(incoming) as Request)
-}
+export const reservationOfNode = (incoming: IncomingMessage): RequestReservation =>
+  reservationOf(requests.get(incoming) as Request)
 
 /** Returns the decision on a request of Node.js, if it was charged. */
-export function decisionOfNode(incoming: IncomingMessage): AllowedDecision | undefined {
-  return decisionOf(requests.get(incoming) as Request)
-}
+export const decisionOfNode = (incoming: IncomingMessage): AllowedDecision | undefined =>
+  decisionOf(requests.get(incoming) as Request)
 
 function createRequest(incoming: NodeRequest, signal: AbortSignal): Request {
   const { method = 'GET', url = '/', originalUrl = url } = incoming

@@ -55,6 +55,5 @@ export function withHeaders<Result extends ToolResult>(
   return { ...result, _meta: { ...meta, [META]: headers } }
 }
 
-function isoSeconds(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
-}
+const isoSeconds = (seconds: number): string =>
+  new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')

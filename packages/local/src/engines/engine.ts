@@ -18,11 +18,7 @@ export type Reply = Buffer | number | bigint | null | CommandError | readonly Re
 
 /** Runs Redis commands. Calls made in one tick run in the order of the calls. */
 export interface Engine {
-  /**
-   * Runs one command.
-   *
-   * @throws EngineDownError when it is unknown whether the command ran.
-   */
+  /** Runs one command. @throws EngineDownError when it is unknown whether the command ran. */
   execute(command: Command): Promise<Reply>
   /**
    * Runs all commands with no other command in between, or returns the `CommandError` that made

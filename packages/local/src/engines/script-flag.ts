@@ -76,6 +76,4 @@ function hasFlag(script: Arg): boolean {
   return text === FLAG_LINE || text.startsWith(`${FLAG_LINE}\n`)
 }
 
-function sha1(text: string): string {
-  return createHash('sha1').update(text).digest('hex')
-}
+const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex')

@@ -21,6 +21,4 @@ export function bearerAuth(
   }
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
-}
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

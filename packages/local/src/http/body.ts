@@ -5,11 +5,7 @@ import { HttpError } from './http-error.ts'
 const MAX_BODY_BYTES = 10 * 1024 * 1024
 const PARSE_ERROR = 'ERR failed to parse command'
 
-/**
- * Reads a whole request body.
- *
- * @throws HttpError 413 above 10 MiB.
- */
+/** Reads a whole request body. @throws HttpError 413 above 10 MiB. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
@@ -23,14 +19,8 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/**
- * Parses one command from a JSON array.
- *
- * @throws HttpError 400 when the body is anything else.
- */
-export function parseCommand(body: Buffer): Command {
-  return toCommand(parseJson(body))
-}
+/** Parses one command from a JSON array. @throws HttpError 400 when the body is anything else. */
+export const parseCommand = (body: Buffer): Command => toCommand(parseJson(body))
 
 /**
  * Parses commands from a JSON array of arrays.
@@ -69,8 +59,7 @@ function parseJson(body: Buffer): unknown {
 }
 
 /** Quotes the numbers in a JSON text, so that long ones reach Redis digit for digit. */
-function quoteNumbers(json: string): string {
-  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (literal) =>
+const quoteNumbers = (json: string): string =>
+  json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (literal) =>
     literal.startsWith('"') ? literal : `"${literal}"`,
   )
-}

@@ -14,9 +14,7 @@ export function replyJson(reply: Reply, encoding: Encoding): string {
 }
 
 /** Returns the JSON text of `{ error }`. */
-export function errorJson(message: string): string {
-  return JSON.stringify({ error: message })
-}
+export const errorJson = (message: string): string => JSON.stringify({ error: message })
 
 function valueJson(reply: Reply, encoding: Encoding): string {
   if (reply === null) return 'null'

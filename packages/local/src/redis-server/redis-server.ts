@@ -16,11 +16,7 @@ const STOP_TIMEOUT_MS = 3_000
 
 /** Options of `startRedisServer`. */
 export interface RedisServerOptions {
-  /**
-   * The TCP port on 127.0.0.1; 0 takes a free one.
-   *
-   * @default 0
-   */
+  /** The TCP port on 127.0.0.1; 0 takes a free one. @default 0 */
   port?: number
 }
 
@@ -131,8 +127,8 @@ async function becomesReady(child: ChildProcess, port: number): Promise<boolean>
 }
 
 /** Reads the process id of the Redis on this port: if the port was taken, it is another one's. */
-function answeringPid(port: number): Promise<number | undefined> {
-  return new Promise((resolve) => {
+const answeringPid = (port: number): Promise<number | undefined> =>
+  new Promise((resolve) => {
     let answer = ''
     const socket = connect(port, '127.0.0.1', () => socket.write('INFO server\r\n'))
     const finish = (): void => {
@@ -148,7 +144,6 @@ function answeringPid(port: number): Promise<number | undefined> {
     socket.once('error', finish)
     socket.once('close', finish)
   })
-}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -159,6 +154,5 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-function lastLine(output: string): string {
-  return output.trim().split('\n').at(-1) ?? 'it printed nothing'
-}
+const lastLine = (output: string): string =>
+  output.trim().split('\n').at(-1) ?? 'it printed nothing'

@@ -22,9 +22,7 @@ export const reads = (arity: number, run: Run): Definition => ({ arity, run })
 export const writes = (arity: number, run: Run): Definition => ({ arity, write: true, run })
 
 /** Returns an argument that the arity check guarantees. */
-export function at(args: readonly string[], index: number): string {
-  return args[index] ?? ''
-}
+export const at = (args: readonly string[], index: number): string => args[index] ?? ''
 
 /** Splits `a 1 b 2` into pairs. */
 export function pairs(args: readonly string[]): [string, string][] {

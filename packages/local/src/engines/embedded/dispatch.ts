@@ -27,9 +27,8 @@ export function definitionOf(name: string): Definition | undefined {
 }
 
 /** Returns true if the arity allows `count` arguments without the name. */
-export function arityFits(arity: number, count: number): boolean {
-  return arity < 0 ? count + 1 >= -arity : count + 1 === arity
-}
+export const arityFits = (arity: number, count: number): boolean =>
+  arity < 0 ? count + 1 >= -arity : count + 1 === arity
 
 /** Returns Redis's error for an unknown command, which quotes its first arguments. */
 export function unknownCommand(name: string, args: readonly string[]): CommandError {
@@ -43,14 +42,12 @@ export function unknownCommand(name: string, args: readonly string[]): CommandEr
 }
 
 /** Returns Redis's error for too few or too many arguments. */
-export function wrongArity(name: string): CommandError {
-  return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`)
-}
+export const wrongArity = (name: string): CommandError =>
+  new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`)
 
 /** Runs a command whose arity was checked. */
-export function run(definition: Definition, keyspace: Keyspace, args: string[]): Value {
-  return catchFault(() => definition.run(keyspace, args))
-}
+export const run = (definition: Definition, keyspace: Keyspace, args: string[]): Value =>
+  catchFault(() => definition.run(keyspace, args))
 
 /** Returns the error of a command that must not run now. */
 export function refusalOf(

@@ -12,9 +12,8 @@ export function parseBigInteger(text: string, message: string = NOT_AN_INTEGER):
 }
 
 /** Reads a count or a time, for which a double is exact enough. See `parseBigInteger`. */
-export function parseInteger(text: string, message: string = NOT_AN_INTEGER): number {
-  return Number(parseBigInteger(text, message))
-}
+export const parseInteger = (text: string, message: string = NOT_AN_INTEGER): number =>
+  Number(parseBigInteger(text, message))
 
 /** Adds two integers. @throws Fault if the sum does not fit 64 bits. */
 export function addIntegers(left: bigint, right: bigint): bigint {
@@ -58,6 +57,4 @@ export function truncate(value: number): number | bigint {
   return fits ? BigInt(whole) : MIN_INT64
 }
 
-function trimZeros(text: string): string {
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
-}
+const trimZeros = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text)

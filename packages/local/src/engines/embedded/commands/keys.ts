@@ -30,9 +30,7 @@ export const keyCommands: Definitions = {
   SCAN: reads(-2, scan),
 }
 
-function has(keyspace: Keyspace, key: string): boolean {
-  return keyspace.data(key) !== undefined
-}
+const has = (keyspace: Keyspace, key: string): boolean => keyspace.data(key) !== undefined
 
 function remove(keyspace: Keyspace, keys: string[]): number {
   return keys.filter((key) => keyspace.delete(key)).length
@@ -45,11 +43,7 @@ function typeName(data: Data | undefined): string {
   return data instanceof Map ? 'hash' : 'zset'
 }
 
-/**
- * Reads an expiry as epoch milliseconds.
- *
- * @throws Fault for a time that Redis cannot store.
- */
+/** Reads an expiry as epoch milliseconds. @throws Fault for a time that Redis cannot store. */
 export function expiryTime(text: string, unitMs: number, baseMs: number, command: string): number {
   const expiresAt = parseInteger(text) * unitMs + baseMs
   if (Math.abs(expiresAt) >= MAX_EXPIRY_MS) {

@@ -47,9 +47,8 @@ export function popCommand(take: (set: SortedSet, count: number) => Scored[]): D
   return writes(-2, run)
 }
 
-function flattenScored(entries: readonly Scored[]): string[] {
-  return entries.flatMap(([member, score]) => [member, formatDouble(score)])
-}
+const flattenScored = (entries: readonly Scored[]): string[] =>
+  entries.flatMap(([member, score]) => [member, formatDouble(score)])
 
 function removeRange(
   keyspace: Keyspace,

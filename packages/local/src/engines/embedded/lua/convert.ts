@@ -89,6 +89,4 @@ function pushField(machine: Machine, name: string, text: string): void {
   lua.lua_rawset(state, -3)
 }
 
-function oneLine(text: string): string {
-  return text.replace(/[\r\n]/g, ' ')
-}
+const oneLine = (text: string): string => text.replace(/[\r\n]/g, ' ')
