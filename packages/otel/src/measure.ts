@@ -2,7 +2,8 @@ import type { Decision, ExtensionContext, LimiterEvents, Listeners, Subject } fr
 import { assertPositiveInteger } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
 import { costBy, outcomeOf, policyThatActed, shareUsed, unitsBy } from './decision-facts.ts'
-import type { Labels, MetricName } from './names.ts'
+import type { MetricName } from './metric-table.ts'
+import type { Labels } from './names.ts'
 
 /** The options of every way to measure. */
 export interface MeasureOptions {
@@ -88,7 +89,11 @@ export function measure(
     recordUnits(state, labels, used)
     const { usd = 0 } = used
     if (usd === 0) return
-    recorder.observe('requestCost', { plan: labels.plan, model: boundedModel(subject?.model) }, usd)
+    recorder.observe(
+      'request.cost',
+      { plan: labels.plan, model: boundedModel(subject?.model) },
+      usd,
+    )
   }
 
   /** Sets a limit, and how much of it is used, where the partition may be named. */
@@ -100,7 +105,7 @@ export function measure(
       if (per !== 'global' && tenant === undefined) continue
       const labels = { policy: policy.name, tenant }
       // Of a limit of 0 nothing is left, and nothing is used.
-      if (policy.limit > 0) recorder.set?.('budgetUsed', labels, shareUsed(policy))
+      if (policy.limit > 0) recorder.set?.('budget.used', labels, shareUsed(policy))
       recorder.set?.('limit', labels, policy.limit)
     }
   }
@@ -129,11 +134,11 @@ export function measure(
       recorder.add('decisions', { route, plan, tenant, policy, outcome, degraded, source }, 1)
       for (const state of decision.policies) {
         const { fits, enforced, name } = state
-        if (!fits && !enforced) recorder.add('shadowDenials', { ...labels, policy: name }, 1)
+        if (!fits && !enforced) recorder.add('shadow_denials', { ...labels, policy: name }, 1)
         // In thousandths, because sums are of whole numbers.
         const limit = { plan, policy: name }
         if (!degraded && state.limit > 0)
-          recorder.observe('limitUsed', limit, shareUsed(state) * 1_000)
+          recorder.observe('limit.used', limit, shareUsed(state) * 1_000)
       }
       if (decision.allowed && !reservation) recordUse('charged', labels, costBy(decision), subject)
       if (recorder.set && !decision.degraded) recordBudgets(decision, subject)
@@ -145,7 +150,7 @@ export function measure(
         place: boundedPlace(placeName(place)),
         error: error === undefined ? undefined : errorType(error),
       }
-      recorder.observe('storeDuration', labels, durationMs)
+      recorder.observe('store.duration', labels, durationMs)
     }),
 
     threshold: whileActive(({ policy, subject, threshold }) => {
@@ -174,19 +179,19 @@ export function measure(
 
     cutAnswer: whileActive(({ subject, decision }) => {
       const model = boundedModel(subject.model)
-      recorder.add('answersCut', { ...labelsOf(subject, decision), model }, 1)
+      recorder.add('answers.cut', { ...labelsOf(subject, decision), model }, 1)
     }),
 
     wait: whileActive(({ policy, subject, outcome, waitedMs }) => {
       const labels = { policy, tenant: listedTenant(subject) }
-      if (outcome === 'begun') recorder.add('waitsBegun', labels, 1)
-      else recorder.observe('waitDuration', { ...labels, outcome }, waitedMs)
+      if (outcome === 'begun') recorder.add('waits.begun', labels, 1)
+      else recorder.observe('wait.duration', { ...labels, outcome }, waitedMs)
     }),
 
     job: whileActive(({ queue, subject, outcome, waitedMs }) => {
       const labels = { queue, tenant: listedTenant(subject) }
       recorder.add('jobs', { ...labels, outcome }, 1)
-      if (waitedMs !== undefined) recorder.observe('jobWait', labels, waitedMs)
+      if (waitedMs !== undefined) recorder.observe('job.wait', labels, waitedMs)
     }),
   }
 }

@@ -7,7 +7,8 @@ import type {
   MeterProvider,
 } from '@opentelemetry/api'
 import type { Recorder } from './measure.ts'
-import { LABELS, METRICS, type Labels, type MetricName } from './names.ts'
+import { METRICS, type MetricName } from './metric-table.ts'
+import { LABELS, type Labels } from './names.ts'
 import { currentMeter } from './sdk.ts'
 
 /** Creates a recorder that passes measurements to OpenTelemetry. */

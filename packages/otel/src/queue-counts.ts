@@ -1,5 +1,6 @@
 /* The jobs of queues as gauges. `@sluice/queue` is not needed: its `countJobs` is given. */
-import type { Labels, Metric } from './names.ts'
+import type { Metric } from './metric-table.ts'
+import type { Labels } from './names.ts'
 
 /** Functions that count the jobs of queues, by the name of the queue. */
 export type QueueCounts = Readonly<Record<string, () => Promise<CountedJobs>>>

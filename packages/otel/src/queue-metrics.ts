@@ -1,7 +1,7 @@
 import { metrics, type MeterProvider, type Observable } from '@opentelemetry/api'
 import { assertKnownOptions } from '@sluice/core/internal'
 import { attributesOf } from './meter.ts'
-import type { Metric } from './names.ts'
+import type { Metric } from './metric-table.ts'
 import { gaugesOfQueues, QUEUE_METRICS, type QueueCounts } from './queue-counts.ts'
 import { SCOPE } from './sdk.ts'
 

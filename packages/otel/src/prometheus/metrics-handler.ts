@@ -1,7 +1,7 @@
 import { ConfigError, extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
 import { adaptedLimitOf } from '@sluice/core/internal/limiter'
 import { shareUsed } from '../decision-facts.ts'
-import { METRICS, type Metric } from '../names.ts'
+import { METRICS, type Metric } from '../metric-table.ts'
 import { gaugesOfQueues, type QueueCounts } from '../queue-counts.ts'
 import { labelText } from './label-text.ts'
 import { EXTENSION, type PrometheusHandle } from './prometheus.ts'
@@ -128,7 +128,7 @@ async function budgetsOf(
     const limit = { metric: METRICS.limit, labels, value: policy.limit }
     // Of a limit of 0 nothing is left, and nothing is used.
     if (policy.limit === 0) return [limit]
-    return [{ metric: METRICS.budgetUsed, labels, value: shareUsed(policy) }, limit]
+    return [{ metric: METRICS['budget.used'], labels, value: shareUsed(policy) }, limit]
   })
 }
 
@@ -140,7 +140,7 @@ async function topBudgetsOf(
 ): Promise<GaugeValue[] | undefined> {
   const found = await budgetsOf(limiter, subject, policies)
   if (!found) return undefined
-  const used = found.filter(({ metric }) => metric === METRICS.budgetUsed)
+  const used = found.filter(({ metric }) => metric === METRICS['budget.used'])
   top?.correct(subject, new Map(used.map(({ labels, value }) => [labels.policy, value])))
   return found.filter(({ labels: { policy = '' } }) => top?.has(policy, subject))
 }

@@ -1,5 +1,6 @@
 import type { Recorder } from '../measure.ts'
-import { METRICS, type GaugeName, type Labels, type MetricName } from '../names.ts'
+import { METRICS, type GaugeName, type MetricName } from '../metric-table.ts'
+import type { Labels } from '../names.ts'
 import { labelText } from './label-text.ts'
 
 /**
@@ -11,18 +12,18 @@ export type SeriesValues = ReadonlyMap<string, readonly number[]>
 /** The first character of a series' name, by its metric. */
 export const FAMILIES: Readonly<Record<Exclude<MetricName, GaugeName>, string>> = {
   decisions: 'd',
-  shadowDenials: 'h',
+  shadow_denials: 'h',
   units: 'u',
   cost: 'c',
-  requestCost: 'r',
-  limitUsed: 'l',
-  storeDuration: 's',
+  'request.cost': 'r',
+  'limit.used': 'l',
+  'store.duration': 's',
   thresholds: 't',
-  waitsBegun: 'b',
-  waitDuration: 'w',
+  'waits.begun': 'b',
+  'wait.duration': 'w',
   jobs: 'j',
-  jobWait: 'q',
-  answersCut: 'a',
+  'job.wait': 'q',
+  'answers.cut': 'a',
 }
 
 /** A metric that counts events. */

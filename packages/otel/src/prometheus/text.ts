@@ -1,4 +1,5 @@
-import { METRICS, type Labels, type Metric } from '../names.ts'
+import { METRICS, type Metric } from '../metric-table.ts'
+import type { Labels } from '../names.ts'
 import { labelText } from './label-text.ts'
 import { FAMILIES, type CountedMetric, type SeriesValues } from './series.ts'
 
