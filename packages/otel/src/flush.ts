@@ -2,7 +2,6 @@ import {
   durationMs,
   type Duration,
   type ExtensionContext,
-  type LimiterEvents,
   type Listeners,
   type WaitUntil,
 } from '@sluice/core'
@@ -55,10 +54,12 @@ export function flusher(
 export const flushing = <On extends Required<Pick<Listeners, 'decision'>>>(
   on: On,
   flush: (waitUntil: WaitUntil | undefined) => void,
-): On => ({
-  ...on,
-  decision(event: LimiterEvents['decision']) {
-    on.decision(event)
-    flush(event.call.waitUntil)
-  },
-})
+): On => ({ ...on, decision: inTurn(on.decision, ({ call }) => flush(call.waitUntil)) })
+
+/** Returns a listener that calls two others. */
+export const inTurn =
+  <Event>(first: (event: Event) => void, second: (event: Event) => void) =>
+  (event: Event): void => {
+    first(event)
+    second(event)
+  }

@@ -1,8 +1,8 @@
-import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api'
+import type { Attributes, MeterProvider } from '@opentelemetry/api'
 import type { Subject } from '@sluice/core'
 import { assertKnownOptions, assertName } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
-import { currentMeter } from './sdk.ts'
+import { instrumentsOf } from './sdk.ts'
 
 /**
  * Names of OpenTelemetry's conventions for generative AI, in development, as of 2026-11-28:
@@ -91,30 +91,19 @@ export function modelTelemetry(
   assertKnownOptions('modelTelemetry', options, MODEL_OPTIONS)
   const base = operationAttributes('modelTelemetry', options)
   const boundedModel = boundedValues(MAX_MODELS)
-  const counters = new Map<string, Counter>()
-  const histograms = new Map<string, Histogram>()
-  const meterOf = currentMeter(options.meterProvider, () => {
-    counters.clear()
-    histograms.clear()
-  })
-
-  function count(name: string, tokens: number, attributes: Attributes): void {
-    const meter = meterOf()
-    if (!meter) return
-    const counter = counters.get(name) ?? meter.createCounter(name, { unit: '{token}' })
-    counters.set(name, counter)
-    counter.add(tokens, attributes)
-  }
-
-  function distribute(name: string, tokens: number, attributes: Attributes): void {
-    const meter = meterOf()
-    if (!meter) return
-    const advice = { explicitBucketBoundaries: TOKEN_BOUNDS }
-    const histogram =
-      histograms.get(name) ?? meter.createHistogram(name, { unit: '{token}', advice })
-    histograms.set(name, histogram)
-    histogram.record(tokens, attributes)
-  }
+  const counters = instrumentsOf(options.meterProvider, (meter, name: string) =>
+    meter.createCounter(name, { unit: '{token}' }),
+  )
+  const histograms = instrumentsOf(options.meterProvider, (meter, name: string) =>
+    meter.createHistogram(name, {
+      unit: '{token}',
+      advice: { explicitBucketBoundaries: TOKEN_BOUNDS },
+    }),
+  )
+  const count = (name: string, tokens: number, attributes: Attributes): void =>
+    counters.find(name)?.add(tokens, attributes)
+  const distribute = (name: string, tokens: number, attributes: Attributes): void =>
+    histograms.find(name)?.record(tokens, attributes)
 
   return (usage, subject) => {
     const isReported = usage.source === 'provider'

@@ -9,33 +9,19 @@ import type {
 import type { Recorder } from './measure.ts'
 import { METRICS, type MetricName } from './metric-table.ts'
 import { LABELS, type Labels } from './names.ts'
-import { currentMeter } from './sdk.ts'
+import { instrumentsOf } from './sdk.ts'
 
 /** Creates a recorder that passes measurements to OpenTelemetry. */
 export function otelRecorder(provider: MeterProvider | undefined): Recorder & Required<Recorder> {
-  const instruments = new Map<MetricName, Counter | Histogram | Gauge>()
-  const meterOf = currentMeter(provider, () => instruments.clear())
-
-  function instrument(metric: MetricName): Counter | Histogram | Gauge | undefined {
-    const meter = meterOf()
-    const known = instruments.get(metric)
-    if (known || !meter) return known
-    const created = createInstrument(meter, metric)
-    instruments.set(metric, created)
-    return created
-  }
-
+  const { isActive, find } = instrumentsOf(provider, createInstrument)
   return {
-    isActive: () => meterOf() !== undefined,
+    isActive,
     add: (metric, labels, value) =>
-      (instrument(metric) as Counter | undefined)?.add(scaled(metric, value), attributesOf(labels)),
+      (find(metric) as Counter | undefined)?.add(scaled(metric, value), attributesOf(labels)),
     observe: (metric, labels, value) =>
-      (instrument(metric) as Histogram | undefined)?.record(
-        scaled(metric, value),
-        attributesOf(labels),
-      ),
+      (find(metric) as Histogram | undefined)?.record(scaled(metric, value), attributesOf(labels)),
     set: (metric, labels, value) =>
-      (instrument(metric) as Gauge | undefined)?.record(value, attributesOf(labels)),
+      (find(metric) as Gauge | undefined)?.record(value, attributesOf(labels)),
   }
 }
 

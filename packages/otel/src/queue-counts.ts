@@ -35,20 +35,20 @@ export const QUEUE_METRICS: Readonly<Record<'jobs' | 'oldest', Metric>> = {
   },
 }
 
-/** The value of a gauge. */
-interface QueueGauge {
+/** A gauge's value with its labels. */
+export interface GaugeValue {
   readonly metric: Metric
   readonly labels: Labels
   readonly value: number
 }
 
 /** Counts the jobs of queues. Leaves out those of which nobody knows, because the store fails. */
-export async function gaugesOfQueues(queues: QueueCounts): Promise<QueueGauge[]> {
-  const gauges = Object.entries(queues).map(async ([queue, count]): Promise<QueueGauge[]> => {
+export async function gaugesOfQueues(queues: QueueCounts): Promise<GaugeValue[]> {
+  const gauges = Object.entries(queues).map(async ([queue, count]): Promise<GaugeValue[]> => {
     const counts = await count().catch(() => undefined)
     if (!counts) return []
     const { jobs, oldest } = QUEUE_METRICS
-    const byState = STATES.map((state): QueueGauge => ({
+    const byState = STATES.map((state): GaugeValue => ({
       metric: jobs,
       labels: { queue, state },
       value: counts[state],

@@ -39,26 +39,42 @@ export function currentTracer(provider: TracerProvider | undefined): () => Trace
 /** The meter of the API alone, which records nothing. */
 const NO_METER = createNoopMeter()
 
+/** Instruments by name, each made at its first use. */
+interface Instruments<Name, Instrument> {
+  /** Returns false while no SDK is registered. */
+  readonly isActive: () => boolean
+  /** Returns an instrument; `undefined` while no SDK is registered. */
+  readonly find: (name: Name) => Instrument | undefined
+}
+
 /**
- * Returns a function that finds the meter: `undefined` while no SDK is registered. The global provider may be
- * registered after the limiter was created, and OpenTelemetry does not replace meters that it has given out before.
- *
- * @param onChange Called when there is another meter, whose instruments must be made anew.
+ * Creates the instruments of the current meter. The global provider may be registered after the limiter was created, and
+ * OpenTelemetry does not replace meters that it has given out before: of another meter, all are made anew.
  */
-export function currentMeter(
+export function instrumentsOf<Name, Instrument>(
   provider: MeterProvider | undefined,
-  onChange: () => void,
-): () => Meter | undefined {
+  create: (meter: Meter, name: Name) => Instrument,
+): Instruments<Name, Instrument> {
+  const made = new Map<Name, Instrument>()
   let known: MeterProvider | undefined
   let meter: Meter | undefined
-  return () => {
+  const currentMeter = (): Meter | undefined => {
     const current = provider ?? metrics.getMeterProvider()
     if (current !== known) {
       known = current
       const found = current.getMeter(SCOPE)
       meter = found === NO_METER ? undefined : found
-      onChange()
+      made.clear()
     }
     return meter
+  }
+  return {
+    isActive: () => currentMeter() !== undefined,
+    find(name) {
+      const current = currentMeter()
+      const instrument = made.get(name) ?? (current && create(current, name))
+      if (instrument !== undefined) made.set(name, instrument)
+      return instrument
+    },
   }
 }

@@ -1,6 +1,6 @@
 import { defineExtension, type Extension } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/internal'
-import { flusher, flushing } from './flush.ts'
+import { flusher, flushing, inTurn } from './flush.ts'
 import { measure } from './measure.ts'
 import { otelRecorder } from './meter.ts'
 import { METRICS_OPTIONS, type MetricsOptions } from './metrics.ts'
@@ -28,18 +28,9 @@ export function telemetry(options: TelemetryOptions = {}): Extension {
       const flush = flusher('telemetry', options, problem)
       const both: typeof measuring = {
         ...measuring,
-        decision(event) {
-          on.decision(event)
-          measuring.decision(event)
-        },
-        settled(event) {
-          on.settled(event)
-          measuring.settled(event)
-        },
-        abandoned(event) {
-          on.abandoned(event)
-          measuring.abandoned(event)
-        },
+        decision: inTurn(on.decision, measuring.decision),
+        settled: inTurn(on.settled, measuring.settled),
+        abandoned: inTurn(on.abandoned, measuring.abandoned),
       }
       return { before, on: flushing(both, flush) }
     },

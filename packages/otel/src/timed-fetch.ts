@@ -1,10 +1,10 @@
-import type { Attributes, Histogram } from '@opentelemetry/api'
+import type { Attributes } from '@opentelemetry/api'
 import { copyResponse, watchStream } from '@sluice/core/internal/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
 import { EMBEDDINGS, GEN_AI, MAX_MODELS, MODEL_OPTIONS, operationAttributes } from './gen-ai.ts'
 import type { ModelTelemetryOptions } from './gen-ai.ts'
-import { currentMeter } from './sdk.ts'
+import { instrumentsOf } from './sdk.ts'
 
 /** The bounds that the conventions give for both durations, in seconds: from 10 ms, doubling. */
 const SECONDS_BOUNDS = Array.from({ length: 14 }, (_, index) => 2 ** index / 100)
@@ -42,20 +42,15 @@ export function timedFetch(options: TimedFetchOptions): FetchLike {
   const base = operationAttributes('timedFetch', options)
   const ofEmbeddings = operationAttributes('timedFetch', { ...options, operation: EMBEDDINGS })
   const boundedModel = boundedValues(MAX_MODELS)
-  const histograms = new Map<string, Histogram>()
-  const meterOf = currentMeter(meterProvider, () => histograms.clear())
-
-  function record(name: string, sinceMs: number, attributes: Attributes): void {
-    const meter = meterOf()
-    if (!meter) return
-    const advice = { explicitBucketBoundaries: SECONDS_BOUNDS }
-    const histogram = histograms.get(name) ?? meter.createHistogram(name, { unit: 's', advice })
-    histograms.set(name, histogram)
-    histogram.record((performance.now() - sinceMs) / 1_000, attributes)
-  }
+  const advice = { explicitBucketBoundaries: SECONDS_BOUNDS }
+  const { isActive, find } = instrumentsOf(meterProvider, (meter, name: string) =>
+    meter.createHistogram(name, { unit: 's', advice }),
+  )
+  const record = (name: string, sinceMs: number, attributes: Attributes): void =>
+    find(name)?.record((performance.now() - sinceMs) / 1_000, attributes)
 
   return async (input, init) => {
-    if (!meterOf()) return send(input, init)
+    if (!isActive()) return send(input, init)
     const sentAt = performance.now()
     const isEmbeddings = (options.operation ?? operationAt(input)) === EMBEDDINGS
     const duration = isEmbeddings ? GEN_AI.embeddingsDuration : GEN_AI.duration

@@ -2,10 +2,10 @@ import { ConfigError, extensionHandle, StoreError, type Limiter, type Subject } 
 import { adaptedLimitOf } from '@sluice/core/internal/limiter'
 import { shareUsed } from '../decision-facts.ts'
 import { METRICS, type Metric } from '../metric-table.ts'
-import { gaugesOfQueues, type QueueCounts } from '../queue-counts.ts'
+import { gaugesOfQueues, type GaugeValue, type QueueCounts } from '../queue-counts.ts'
 import { labelText } from './label-text.ts'
 import { EXTENSION, type PrometheusHandle } from './prometheus.ts'
-import { CONTENT_TYPE, formatMetrics, type GaugeValue } from './text.ts'
+import { CONTENT_TYPE, formatMetrics } from './text.ts'
 
 /** Options of `metricsHandler`. */
 export interface MetricsOptions {

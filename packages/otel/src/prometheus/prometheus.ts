@@ -6,6 +6,7 @@ import {
   type WaitUntil,
 } from '@sluice/core'
 import { assertKnownOptions, assertName, assertPositiveInteger } from '@sluice/core/internal'
+import { inTurn } from '../flush.ts'
 import { measure, MEASURE_OPTIONS, type MeasureOptions } from '../measure.ts'
 import { processCounts, type Counts } from './process-counts.ts'
 import { SeriesCounter, type SeriesValues } from './series.ts'
@@ -103,27 +104,18 @@ export function prometheus(options: PrometheusOptions = {}): Extension {
       }
       if (!shared && !top) return { on: measuring, handle }
       const budgets = budgetsAmong(context.policies)
+      const schedule = (): void => shared?.schedule(undefined)
       return {
         on: {
           ...measuring,
-          decision(event) {
-            measuring.decision(event)
+          decision: inTurn(measuring.decision, (event) => {
             top?.see(event, budgets)
             shared?.schedule(event.call.waitUntil)
-          },
+          }),
           // The last of them come after the last decision.
-          wait(event) {
-            measuring.wait(event)
-            shared?.schedule(undefined)
-          },
-          cutAnswer(event) {
-            measuring.cutAnswer(event)
-            shared?.schedule(undefined)
-          },
-          job(event) {
-            measuring.job(event)
-            shared?.schedule(undefined)
-          },
+          wait: inTurn(measuring.wait, schedule),
+          cutAnswer: inTurn(measuring.cutAnswer, schedule),
+          job: inTurn(measuring.job, schedule),
         },
         handle,
       }

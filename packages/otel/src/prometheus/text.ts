@@ -1,5 +1,5 @@
 import { METRICS, type Metric } from '../metric-table.ts'
-import type { Labels } from '../names.ts'
+import type { GaugeValue } from '../queue-counts.ts'
 import { labelText } from './label-text.ts'
 import { FAMILIES, type CountedMetric, type SeriesValues } from './series.ts'
 
@@ -8,13 +8,6 @@ export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The endings that Prometheus' names have by unit. */
 const UNIT_ENDINGS: Readonly<Record<string, string>> = { s: '_seconds', USD: '_usd', '1': '_ratio' }
-
-/** A gauge's value with its labels. */
-export interface GaugeValue {
-  readonly metric: Metric
-  readonly labels: Labels
-  readonly value: number
-}
 
 /** The text while nothing is counted. Prometheus skips comments. */
 const NO_DECISION =
