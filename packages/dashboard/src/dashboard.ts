@@ -3,7 +3,7 @@ import type { DashboardRecord, SourceOptions } from './record.ts'
 import type { MakeReport } from './report.ts'
 import type { View } from './view.ts'
 import { assertFunction, assertKnownOptions, assertName } from '@sluice/core/internal'
-import { processState } from './process-states.ts'
+import { inProcess } from '@sluice/core/internal/limiter'
 import { DashboardState } from './state.ts'
 import { watchWith } from './watch.ts'
 
@@ -64,7 +64,7 @@ export function createDashboard(options: DashboardOptions = {}): Dashboard {
   assertFunction('createDashboard.clock', clock)
   if (report !== undefined) assertFunction('createDashboard.report', report)
   const create = (): DashboardState => new DashboardState(clock, report)
-  const state = name === undefined ? create() : processState(name, create)
+  const state = name === undefined ? create() : inProcess('dashboards', name, create)
   const dashboard: Dashboard = Object.freeze({
     watch(source: SourceOptions = {}) {
       assertKnownOptions('watch', source, SOURCE_OPTIONS)

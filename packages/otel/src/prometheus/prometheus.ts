@@ -6,9 +6,9 @@ import {
   type WaitUntil,
 } from '@sluice/core'
 import { assertKnownOptions, assertName, assertPositiveInteger } from '@sluice/core/internal'
+import { inProcess } from '@sluice/core/internal/limiter'
 import { inTurn } from '../flush.ts'
 import { measure, MEASURE_OPTIONS, type MeasureOptions } from '../measure.ts'
-import { processCounts, type Counts } from './process-counts.ts'
 import { SeriesCounter, type SeriesValues } from './series.ts'
 import { budgetsAmong, TopBudgets } from './top-budgets.ts'
 
@@ -86,14 +86,14 @@ export function prometheus(options: PrometheusOptions = {}): Extension {
   if (topBudgets !== undefined) {
     assertPositiveInteger('prometheus.topBudgets', topBudgets, MAX_TOP_BUDGETS)
   }
-  const create = (): Counts => ({
+  const create = (): Pick<PrometheusHandle, 'top'> & { counter: SeriesCounter } => ({
     counter: new SeriesCounter(maxSeries),
     top: topBudgets === undefined ? undefined : new TopBudgets(topBudgets),
   })
   return defineExtension({
     name: EXTENSION,
     connect(context) {
-      const { counter, top } = name === undefined ? create() : processCounts(name, create)
+      const { counter, top } = name === undefined ? create() : inProcess('prometheus', name, create)
       const shared = share?.connect(context, counter, maxSeries)
       const measuring = measure(context, counter, options)
       const handle: PrometheusHandle = {
