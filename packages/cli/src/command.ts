@@ -1,5 +1,5 @@
 import type { ParseArgsConfig } from 'node:util'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 import { option } from './wording.ts'
 
 /** The output of a command. */
@@ -72,7 +72,7 @@ export function countOf(values: Values, name: string, otherwise: number): number
   const text = textOf(values, name)
   if (text === undefined) return otherwise
   if (/^[1-9]\d*$/.test(text)) return Number(text)
-  throw new CommandError(`${option(name)} ${text} must be a number from 1`)
+  refuse(`${option(name)} ${text} must be a number from 1`)
 }
 
 /** Returns the texts of an option that may be repeated. */
@@ -94,5 +94,5 @@ export function entryOf<Entry>(
 ): Entry {
   if (Object.hasOwn(entries, name)) return entries[name] as Entry
   const none = /^[a-z][a-z-]{0,15}$/.test(name) ? `no ${kind} "${name}"` : `no such ${kind}`
-  throw new CommandError(`there is ${none}${of}; there are ${Object.keys(entries).join(', ')}`)
+  refuse(`there is ${none}${of}; there are ${Object.keys(entries).join(', ')}`)
 }

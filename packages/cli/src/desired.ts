@@ -1,5 +1,5 @@
 import type { DesiredEntry } from '@sluice/core/configuration'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 
 /** Returns the settings that a file states. @throws CommandError When it states none. */
 export function desiredIn(
@@ -7,7 +7,7 @@ export function desiredIn(
   { configuration }: Readonly<Record<string, unknown>>,
 ): readonly DesiredEntry[] {
   if (Array.isArray(configuration)) return configuration as DesiredEntry[]
-  throw new CommandError(
+  refuse(
     `${file} exports no list "configuration", such as: export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]`,
   )
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 import { limiterOption } from './wording.ts'
 
 /** The files that hold a project's secrets during development, in the order of precedence. */
@@ -39,11 +39,8 @@ function readIfPresent(folder: string, file: string, isRequired: boolean): strin
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (isMissing && !isRequired) return undefined
-    if (isMissing)
-      throw new CommandError(
-        `there is no file ${file}. Name another: ${limiterOption('--env FILE')}`,
-      )
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`)
+    if (isMissing) refuse(`there is no file ${file}. Name another: ${limiterOption('--env FILE')}`)
+    refuse(`${file} cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -62,7 +59,7 @@ export function variableOf(name: string, folder: string): { value: string; file:
     if (value) return { value, file }
   }
   const state = found.length === 0 ? 'none of them exists' : `it is not set in ${found.join(', ')}`
-  throw new CommandError(
+  refuse(
     `found no ${name}. Looked in ${ENV_FILES.join(', ')} of ${folder}: ${state}. Make one: echo "${name}=$(openssl rand -hex 32)" >> .env.local`,
   )
 }

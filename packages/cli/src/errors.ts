@@ -13,6 +13,11 @@ export class CommandError extends Error {
   }
 }
 
+/** Ends a command that cannot be done. The text says what to do. @throws CommandError */
+export function refuse(text: string): never {
+  throw new CommandError(text)
+}
+
 /**
  * Loads a package that only some commands need.
  *
@@ -27,9 +32,7 @@ export async function installed<Module>(
     return await load()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new CommandError(
-      `needs ${names.replaceAll(' ', ' and ')}: npm install --save-dev ${names}`,
-    )
+    refuse(`needs ${names.replaceAll(' ', ' and ')}: npm install --save-dev ${names}`)
   }
 }
 

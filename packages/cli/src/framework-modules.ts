@@ -1,6 +1,6 @@
 /* Modules that only a framework or a platform has, as a file of limits finds them in a terminal. */
 import { ConfigError } from '@sluice/core'
-import { CommandError, installed } from './errors.ts'
+import { installed, refuse } from './errors.ts'
 
 /** The binding of `LimitsObject` that the pages name. */
 const BINDING = 'LIMITS'
@@ -48,7 +48,7 @@ async function bindings(): Promise<Readonly<Record<string, unknown>>> {
     return { [binding]: remoteObjects({ url, token }) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    throw new CommandError(
+    refuse(
       `SLUICE_OBJECTS_${error.option === 'remoteObjects.url' ? 'URL' : 'TOKEN'} ${error.reason}`,
     )
   }

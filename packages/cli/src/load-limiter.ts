@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
 import { createJiti } from 'jiti'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 import { frameworkModules } from './framework-modules.ts'
 import { limiterOption } from './wording.ts'
 
@@ -41,7 +41,7 @@ export async function loadLimiter(
   const isOne = new Set(limiters.map(([, value]) => value)).size === 1
   const chosen = named ?? (name === undefined && isOne ? limiters[0] : undefined)
   if (chosen) return { limiter: chosen[1] as Limiter, file, name: chosen[0], exported }
-  throw new CommandError(whyNone(file, exported, limiters, name))
+  refuse(whyNone(file, exported, limiters, name))
 }
 
 /**
@@ -59,9 +59,7 @@ export async function loadLimits(
   const file = path || findLimits(folder)
   const absolute = resolve(folder, file)
   if (existsSync(absolute)) return { file, exported: await importFile(file, absolute) }
-  throw new CommandError(
-    `there is no file ${file}. Name another: ${limiterOption(`${option} FILE`)}`,
-  )
+  refuse(`there is no file ${file}. Name another: ${limiterOption(`${option} FILE`)}`)
 }
 
 function findLimits(folder: string): string {
@@ -70,7 +68,7 @@ function findLimits(folder: string): string {
     paths.find((path) => existsSync(join(folder, path))) ??
     WORKERS.find((path) => hasLimiter(join(folder, path)))
   if (found !== undefined) return found
-  throw new CommandError(
+  refuse(
     `found no file of limits in ${folder}. Looked for limits.ts, also in src, lib, app and server, and for a Worker that exports one. Name it: ${limiterOption('--limits FILE')}`,
   )
 }
@@ -95,7 +93,7 @@ async function importFile(file: string, absolute: string): Promise<Record<string
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     const [, hint] = HINTS.find(([part]) => part.test(reason)) ?? []
-    throw new CommandError(`${file} does not load: ${reason}${hint?.() ?? ''}`)
+    refuse(`${file} does not load: ${reason}${hint?.() ?? ''}`)
   }
 }
 

@@ -1,6 +1,6 @@
 /* The pages of the documentation, by their names: `replay`, `recipes/api-keys`. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 
 const FOLDER = new URL('../docs/', import.meta.url)
 
@@ -20,7 +20,7 @@ export function listPages(): string {
 /** Returns a page. @throws CommandError When there is none of this name. */
 export function readPage(name: string): string {
   if (pageNames().includes(name)) return read(name)
-  throw new CommandError(`there is no page "${name}". Without a topic, all are listed`)
+  refuse(`there is no page "${name}". Without a topic, all are listed`)
 }
 
 const read = (name: string): string => readFileSync(new URL(`${name}.md`, FOLDER), 'utf8')

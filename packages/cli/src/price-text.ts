@@ -2,7 +2,7 @@
 import type { ModelPrice } from '@sluice/ai'
 import type { ChangedPrice } from '@sluice/ai/live-prices'
 import { unitsText } from '@sluice/core/internal/text'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 import { microDollarsOf } from './units.ts'
 import { pair } from './wording.ts'
 
@@ -22,8 +22,7 @@ export function priceOfTexts(texts: readonly string[], today: string): ModelPric
   for (const text of texts) {
     const [, part, name = '', value = ''] = /^(long\.)?(\w+)=(.+)$/.exec(text) ?? []
     const into = part === undefined && name !== 'above' ? price : long
-    if (Object.hasOwn(into, name) && name !== 'asOf')
-      throw new CommandError(`${name} is given twice`)
+    if (Object.hasOwn(into, name) && name !== 'asOf') refuse(`${name} is given twice`)
     if (TEXTS.includes(name) && into === price) price[name] = value
     else if (name === 'above' && /^[1-9]\d*$/.test(value)) long[name] = Number(value)
     else into[rateIn(name, text)] = dollarsIn(name, value)
@@ -33,7 +32,7 @@ export function priceOfTexts(texts: readonly string[], today: string): ModelPric
 
 function rateIn(name: string, text: string): string {
   if (RATES.some((rate) => rate === name)) return name
-  throw new CommandError(
+  refuse(
     `${text} must be a price, such as ${pair('input', '$2')}. There are ${RATES.join(', ')}, these with long. in front, above, ${TEXTS.join(', ')}`,
   )
 }
@@ -41,7 +40,7 @@ function rateIn(name: string, text: string): string {
 function dollarsIn(name: string, value: string): number {
   const dollars = microDollarsOf(value)
   if (dollars !== undefined) return dollars
-  throw new CommandError(
+  refuse(
     `${name} counts dollars per million tokens: write ${pair(name, `$${value.replace(/^\$/, '')}`)}, with the sign and in quotes`,
   )
 }

@@ -9,7 +9,7 @@ import {
   type Result,
   type Values,
 } from './command.ts'
-import { asCommandError, CommandError } from './errors.ts'
+import { asCommandError, refuse } from './errors.ts'
 import { version } from './version.ts'
 import { apply } from './commands/apply.ts'
 import { dev } from './commands/dev.ts'
@@ -125,9 +125,8 @@ function parse(name: string, command: Command, args: string[]) {
       options,
     )
     const isAfter = tokens.find(({ kind }) => kind !== 'option')?.kind === 'option-terminator'
-    if (command.takesArguments === 'after --' && positionals.length > 0 && !isAfter) {
-      throw new CommandError(`write -- before the command: sluice ${name} -- COMMAND`)
-    }
+    if (command.takesArguments === 'after --' && positionals.length > 0 && !isAfter)
+      refuse(`write -- before the command: sluice ${name} -- COMMAND`)
     return { values: values as Values, positionals }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
@@ -135,12 +134,12 @@ function parse(name: string, command: Command, args: string[]) {
     const isStray = code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL'
     // Its sentences after the first are about the syntax of its options.
     const [text = ''] = isStray ? ['Unexpected argument'] : message.split(/\.? *\n|\. /)
-    throw new CommandError(`${text}. See: sluice ${name} --help`)
+    refuse(`${text}. See: sluice ${name} --help`)
   }
 }
 
 /** Of two values, Node's parser takes the last, and says nothing. */
 function assertGivenOnce(names: readonly string[], options: ReturnType<typeof optionsIn>): void {
   const twice = names.find((name, at) => names.indexOf(name) < at && !options[name]?.multiple)
-  if (twice !== undefined) throw new CommandError(`--${twice} is given twice`)
+  if (twice !== undefined) refuse(`--${twice} is given twice`)
 }

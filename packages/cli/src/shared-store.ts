@@ -1,6 +1,6 @@
 import type { Limiter } from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 
 /** The record that is asked for: none has it. */
 const NOTHING = { key: 'sluice-command', field: 'nothing' }
@@ -19,7 +19,7 @@ export async function assertShared(limiter: Limiter): Promise<void> {
     id: '',
   })
   if (source !== 'memory' || degraded) return
-  throw new CommandError(
+  refuse(
     'the store is the memory of one process: a change made here would end with this command, and your app would not see it. Use a store that both share, such as upstash()',
   )
 }

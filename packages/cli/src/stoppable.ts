@@ -1,7 +1,7 @@
 /* The policies by which one tenant can be stopped. */
 import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 
 /**
  * Lists the policies that count by tenant alone, on all routes, and whose limit may be changed at run time: with a limit
@@ -19,7 +19,7 @@ export function stoppablePolicies(limiter: Limiter, file: string): readonly stri
     extensions.some(({ configures }) => configures(name, 'limit')),
   )
   if (names.length > 0) return names
-  throw new CommandError(
+  refuse(
     ofTenants.length > 0
       ? `no limit of a tenant may be changed: allow the limit of ${ofTenants.join(', ')} by runtimeConfiguration in ${file}`
       : `no policy counts by tenant alone, on all routes, but ${namesOf(rules).join(', ')}: add one per ['tenant'] to ${file}, and allow its limit by runtimeConfiguration`,
@@ -34,5 +34,5 @@ const namesOf = (rules: readonly PolicyRule[]): string[] => [
 export function tenantIn(name: string, given: readonly string[]): { readonly tenant: string } {
   const [tenant, ...others] = given
   if (tenant !== undefined && others.length === 0) return { tenant }
-  throw new CommandError(`name one tenant, such as: sluice ${name} acme`)
+  refuse(`name one tenant, such as: sluice ${name} acme`)
 }

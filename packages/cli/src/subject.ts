@@ -1,5 +1,5 @@
 import { listOf, textOf, type Values } from './command.ts'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 import { dimensionOption, option } from './wording.ts'
 
 /** The options that name a subject. */
@@ -15,12 +15,12 @@ export function subjectOf(values: Values): Readonly<Record<string, string>> | un
   const others = listOf(values, 'subject').map((text) => {
     const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? []
     if (name !== undefined && value !== undefined) return [name, value] as const
-    throw new CommandError(
+    refuse(
       `${option('subject')} ${text} must have a name and a value, such as ${dimensionOption('project', 'p1')}`,
     )
   })
   const all = [...named, ...others]
   const [twice] = all.find(([name], at) => all.findIndex(([one]) => one === name) < at) ?? []
-  if (twice !== undefined) throw new CommandError(`the dimension "${twice}" is given twice`)
+  if (twice !== undefined) refuse(`the dimension "${twice}" is given twice`)
   return all.length === 0 ? undefined : Object.fromEntries(all)
 }

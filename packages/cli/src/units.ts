@@ -1,4 +1,4 @@
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 import { pair } from './wording.ts'
 
 /** Returns micro-dollars of a text such as `$1.50`; `undefined` if it is no such text. */
@@ -22,11 +22,9 @@ export function amountOf(
   const dollars = microDollarsOf(text)
   if (dollars !== undefined) {
     if (unit === 'usd') return dollars
-    throw new CommandError(`${name} counts ${unit}s, not dollars: ${pair(of, text.slice(1))}`)
+    refuse(`${name} counts ${unit}s, not dollars: ${pair(of, text.slice(1))}`)
   }
   if (!/^\d+(\.\d+)?$/.test(text)) return text
   if (unit !== 'usd') return Number(text)
-  throw new CommandError(
-    `${name} counts dollars: write ${pair(of, `$${text}`)}, with the sign and in quotes`,
-  )
+  refuse(`${name} counts dollars: write ${pair(of, `$${text}`)}, with the sign and in quotes`)
 }

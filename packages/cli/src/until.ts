@@ -1,5 +1,5 @@
 import type { PolicyRule } from '@sluice/core'
-import { CommandError } from './errors.ts'
+import { refuse } from './errors.ts'
 import { option } from './wording.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -23,7 +23,7 @@ export function untilOf(text: string): Date {
   const time = new Date(text)
   const [, date] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
   if (date !== undefined && isInCalendar(date) && !Number.isNaN(time.getTime())) return time
-  throw new CommandError(
+  refuse(
     `${option('until')} ${text} must be a duration, such as 24h or 3d, or a time with a zone, such as 2026-11-28T18:00Z`,
   )
 }
@@ -36,11 +36,10 @@ export function untilOf(text: string): Date {
 export function untilOfPolicy(text: string, { name, algorithm, params }: PolicyRule): Date {
   if (text !== 'window') return untilOf(text)
   const end = algorithm.traits?.windowEnd?.(params, Date.now())
-  if (end === undefined) {
-    throw new CommandError(
+  if (end === undefined)
+    refuse(
       `${option('until')} window: the window of ${name} ends at no one time, because each unit returns by itself. Name a time or a duration; caps and fixed windows have an end`,
     )
-  }
   return new Date(end)
 }
 

@@ -2,7 +2,7 @@ import type { LocalServer } from '@sluice/local'
 import { textOf, type Command, type Result } from '../command.ts'
 import { startCommand } from '../dev/child-command.ts'
 import type { PageServer } from '../dev/page-server.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import {
   engineText,
   linesOf,
@@ -34,12 +34,9 @@ ${STORE_USAGE}\
     // Listens to signals before the store is up: an early one must end the redis-server too.
     const signal = stopSignal()
     const pagePort = portOf(textOf(values, 'page-port')) ?? DEFAULT_PAGE_PORT
-    if (!(pagePort <= 65_535)) {
-      throw new CommandError('--page-port must be an integer from 0 to 65535')
-    }
-    if (pagePort !== 0 && pagePort === portOf(textOf(values, 'port'))) {
-      throw new CommandError('--port and --page-port must be two ports')
-    }
+    if (!(pagePort <= 65_535)) refuse('--page-port must be an integer from 0 to 65535')
+    if (pagePort !== 0 && pagePort === portOf(textOf(values, 'port')))
+      refuse('--port and --page-port must be two ports')
     const { startPageServer } = await import('../dev/page-server.ts')
     const page = await startPageServer(pagePort)
     const started: { close(): Promise<void> }[] = [page]

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { textOf, type Command } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { planOf, type Change } from '../init/plan.ts'
 import { removalOf, type Removal } from '../init/removal.ts'
 
@@ -97,7 +97,7 @@ function takeBack(folder: string, { path, kind, text }: Removal): void {
       rmdirSync(join(folder, parent))
     }
   } catch (error) {
-    throw new CommandError(`${path} cannot be removed: ${(error as Error).message}`)
+    refuse(`${path} cannot be removed: ${(error as Error).message}`)
   }
 }
 
@@ -133,9 +133,7 @@ function makeAll(folder: string, changes: readonly Change[]): void {
       make(folder, change)
     } catch (error) {
       const others = made.length === 0 ? 'Nothing is written' : `Written are ${made.join(', ')}`
-      throw new CommandError(
-        `${change.path} cannot be written: ${(error as Error).message}. ${others}`,
-      )
+      refuse(`${change.path} cannot be written: ${(error as Error).message}. ${others}`)
     }
     made.push(change.path)
   }
@@ -152,9 +150,7 @@ function assertWritable(folder: string, { path, kind }: Change): void {
     if (lstatSync(file, { throwIfNoEntry: false })) throw new Error('it is a link to nothing')
     accessSync(existingFolder(dirname(file)), constants.W_OK)
   } catch (error) {
-    throw new CommandError(
-      `${path} cannot be written: ${(error as Error).message}. Nothing is written`,
-    )
+    refuse(`${path} cannot be written: ${(error as Error).message}. Nothing is written`)
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@sluice/core/api-keys'
 import { CHANGED, unchanged } from '../change-text.ts'
 import { entryOf, optionNames, textOf, type Command, type Result, type Values } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
@@ -45,16 +45,15 @@ ${LIMITER_USAGE}`,
     const action = entryOf(ACTIONS, name, 'action', ' of sluice keys')
     if (others.length > 0 || (id !== undefined) !== action.needsKey) {
       const rule = action.needsKey ? 'needs the name of one key' : 'takes no name of a key'
-      throw new CommandError(`sluice keys ${name} ${rule}. List them: sluice keys --tenant NAME`)
+      refuse(`sluice keys ${name} ${rule}. List them: sluice keys --tenant NAME`)
     }
     // A key in place of its name is not repeated: what is printed is kept in logs.
-    if (id !== undefined && !NAME.test(id)) {
-      throw new CommandError(
+    if (id !== undefined && !NAME.test(id))
+      refuse(
         `sluice keys ${name} needs the name of a key, such as key_0123456789abcdef, and no other text. List them: sluice keys --tenant NAME`,
       )
-    }
     const stray = Object.keys(values).find((one) => OWN.has(one) && !action.takes.includes(one))
-    if (stray !== undefined) throw new CommandError(`--${stray} is not for sluice keys ${name}`)
+    if (stray !== undefined) refuse(`--${stray} is not for sluice keys ${name}`)
     const call = { values, id: id ?? '', isMade: values['yes'] === true }
     const { limiter } = await limiterFor(values, folder)
     if (call.isMade) await assertShared(limiter)
@@ -119,9 +118,8 @@ async function create(limiter: Limiter, { values, isMade }: Call): Promise<Resul
   const subject = subjectOf(values) ?? {}
   const { plans } = definitionOf(limiter)
   const { plan } = subject
-  if (plan !== undefined && plans && !plans.names.includes(plan)) {
-    throw new CommandError(`there is no plan "${plan}"; there are ${plans.names.join(', ')}`)
-  }
+  if (plan !== undefined && plans && !plans.names.includes(plan))
+    refuse(`there is no plan "${plan}"; there are ${plans.names.join(', ')}`)
   const options = newKeyOptions(values)
   if (!isMade) {
     const text = `A key of ${subjectText(subject)}\nNothing is made. Add --yes to make it.`
@@ -140,7 +138,7 @@ async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<R
   if (!isMade) return { text: `${end}\n${unchanged()}`, json: { old, made: false } }
   const created = await rotateApiKey(limiter, id, { overlap, ...options }).catch((error) => {
     if (!(error instanceof StoreError)) throw error
-    throw new CommandError(
+    refuse(
       `the store failed, and ${id} may have been replaced. List the keys: sluice keys --tenant ${old.subject.tenant}. If it was replaced, rotate the new one, which nobody has`,
     )
   })
@@ -149,7 +147,7 @@ async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<R
 
 async function expire(limiter: Limiter, { values, id, isMade }: Call): Promise<Result> {
   const within = lengthOf(values, 'in')
-  if (within === undefined) throw new CommandError('name when it expires, such as --in 1h')
+  if (within === undefined) refuse('name when it expires, such as --in 1h')
   const old = await find(limiter, id)
   const text = `${id} (${subjectText(old.subject)}): expires ${within === 0 ? 'at once' : `in ${within}`}`
   if (!isMade) return { text: `${text}\n${unchanged()}`, json: { key: old, made: false } }
@@ -173,16 +171,16 @@ async function revoke(limiter: Limiter, { id, isMade }: Call): Promise<Result> {
 async function find(limiter: Limiter, id: string): Promise<ApiKey> {
   const key = await readApiKey(limiter, id)
   if (key) return key
-  throw new CommandError(`there is no key ${id}. List them: sluice keys --tenant NAME`)
+  refuse(`there is no key ${id}. List them: sluice keys --tenant NAME`)
 }
 
 /** @throws CommandError When it has been replaced, or has expired. */
 function assertReplaceable({ id, replacedBy, expiresAt = Infinity }: ApiKey): void {
   if (replacedBy !== undefined) {
     const others = `rotate ${replacedBy}, which has replaced it, or create another`
-    throw new CommandError(`${id} was rotated: ${others}`)
+    refuse(`${id} was rotated: ${others}`)
   }
-  if (expiresAt <= Date.now()) throw new CommandError(`${id} has expired: create another`)
+  if (expiresAt <= Date.now()) refuse(`${id} has expired: create another`)
 }
 
 /** Returns a duration, or 0 for at once. */
@@ -198,7 +196,7 @@ function overlapText(old: ApiKey, overlap: string | 0): string {
 function tenantOf(values: Values): string {
   const tenant = textOf(values, 'tenant')
   if (tenant) return tenant
-  throw new CommandError('name whose keys, such as --tenant acme')
+  refuse('name whose keys, such as --tenant acme')
 }
 
 function newKeyOptions(values: Values) {
@@ -214,9 +212,7 @@ function timeOf(values: Values, name: string): `${number}d` | undefined {
     durationMs(name, text)
     return text as `${number}d`
   } catch {
-    throw new CommandError(
-      `--${name} ${text} must be a duration, such as 12h or 90d, of at most 366 days`,
-    )
+    refuse(`--${name} ${text} must be a duration, such as 12h or 90d, of at most 366 days`)
   }
 }
 

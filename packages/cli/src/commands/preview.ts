@@ -11,7 +11,7 @@ import { settingLines } from '../change-text.ts'
 import { countOf, optionNames, textOf, type Command, type Values } from '../command.ts'
 import { desiredIn } from '../desired.ts'
 import { storedNames } from '../doctor/policies.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
 import { inOrder } from '../replay/in-order.ts'
@@ -52,12 +52,10 @@ ${LOG_USAGE}
 
   async run(values, [log, ...others], { folder }) {
     const tenant = tenantOf(values, log)
-    if (tenant === undefined && (log === undefined || others.length > 0)) {
-      throw new CommandError(`name one ${operand('log')}, such as requests.csv`)
-    }
-    if (values['json'] === true && values['comment'] === true) {
-      throw new CommandError(`${option('json')} and ${option('comment')} cannot be given together`)
-    }
+    if (tenant === undefined && (log === undefined || others.length > 0))
+      refuse(`name one ${operand('log')}, such as requests.csv`)
+    if (values['json'] === true && values['comment'] === true)
+      refuse(`${option('json')} and ${option('comment')} cannot be given together`)
     const top = countOf(values, 'top', 10)
     const except = exceptOf(values)
     await assertInstalled()
@@ -98,22 +96,21 @@ const NOW = 'in force'
 /** Returns the tenant of `--denials`. */
 function tenantOf(values: Values, log: string | undefined): string | undefined {
   const tenant = textOf(values, 'tenant')
-  if ((values['denials'] === true) !== (tenant !== undefined)) {
-    throw new CommandError(`${option('denials')} and ${option('tenant', 'NAME')} need each other`)
-  }
+  if ((values['denials'] === true) !== (tenant !== undefined))
+    refuse(`${option('denials')} and ${option('tenant', 'NAME')} need each other`)
   if (tenant === undefined) return undefined
-  if (log !== undefined) throw new CommandError(`${option('denials')} takes no log`)
+  if (log !== undefined) refuse(`${option('denials')} takes no log`)
   const ofLogs = [...optionNames(LOG_USAGE), 'suggest', 'except', 'comment']
   const given = ofLogs.find((name) => values[name] !== undefined)
   if (given === undefined) return tenant
-  throw new CommandError(`${option(given)} is for a log, and ${option('denials')} has none`)
+  refuse(`${option(given)} is for a log, and ${option('denials')} has none`)
 }
 
 function exceptOf(values: Values): readonly string[] | undefined {
   const text = textOf(values, 'except')
   if (text === undefined) return undefined
   if (values['suggest'] === true) return itemsOf('except', text)
-  throw new CommandError(
+  refuse(
     `${option('except')} needs ${option('suggest')}: it names who may be denied by the smallest limits`,
   )
 }
@@ -150,7 +147,7 @@ async function decide(
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
   if (result.log.used.calls === 0)
-    throw new CommandError(`${operand('log')} has no call: nothing can be tried on it`)
+    refuse(`${operand('log')} has no call: nothing can be tried on it`)
   const countsDollars = sets.some(({ rules }) => rules.some(({ unit }) => unit === 'usd'))
   const bounds =
     log.sums && log.spreadMs !== undefined

@@ -6,7 +6,7 @@ import { AUTHOR_USAGE } from '../author.ts'
 import { countOf, entryOf, textOf, type Command, type Result, type Values } from '../command.ts'
 import { openaiShutdowns } from '../doctor/openai-shutdowns.ts'
 import { pricesInUse } from '../doctor/prices-in-use.ts'
-import { CommandError, installed } from '../errors.ts'
+import { installed, refuse } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import type { LoadedLimiter } from '../load-limiter.ts'
@@ -41,9 +41,7 @@ ${LIMITER_USAGE}`,
   async run(values, [name = 'list', ...texts], { folder }) {
     const action = entryOf(ACTIONS, name, 'action', ' of sluice prices')
     const { takes: [least, most] = [0, 0], says = 'no names' } = action
-    if (texts.length < least || texts.length > most) {
-      throw new CommandError(`sluice prices ${name} takes ${says}`)
-    }
+    if (texts.length < least || texts.length > most) refuse(`sluice prices ${name} takes ${says}`)
     const loaded = await limiterFor(values, folder)
     return action.run({ ...loaded, values, texts, folder, log: textOf(values, 'log') })
   },
@@ -128,9 +126,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
           pullPrices(limiter, feed, options),
         )
       } catch (error) {
-        if (error instanceof Error && error.constructor === Error) {
-          throw new CommandError(`${from ?? 'the list'} ${error.message}. Nothing is changed`)
-        }
+        if (error instanceof Error && error.constructor === Error)
+          refuse(`${from ?? 'the list'} ${error.message}. Nothing is changed`)
         throw error
       }
     },
@@ -178,5 +175,5 @@ const NOTHING: Readonly<Record<string, string>> = {
 function readText(folder: string, path: string): string {
   const file = resolve(folder, path)
   if (existsSync(file)) return readFileSync(file, 'utf8')
-  throw new CommandError(`there is no file ${path}`)
+  refuse(`there is no file ${path}`)
 }

@@ -1,7 +1,7 @@
 import { durationText, subjectText, timeText } from '@sluice/core/internal/text'
 import type { FailedJob, JobCounts } from '@sluice/queue'
 import { countOf, type Command } from '../command.ts'
-import { CommandError, installed } from '../errors.ts'
+import { installed, refuse } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 
@@ -17,9 +17,8 @@ ${LIMITER_USAGE}`,
   takesArguments: true,
 
   async run(values, [name, ...others], { folder }) {
-    if (name === undefined || others.length > 0) {
-      throw new CommandError('queue takes the name of one queue, such as sluice queue summaries')
-    }
+    if (name === undefined || others.length > 0)
+      refuse('queue takes the name of one queue, such as sluice queue summaries')
     const top = countOf(values, 'top', 20)
     const { limiter } = await limiterFor(values, folder)
     const { countJobs, failedJobs, limitedQueue } = await installed(

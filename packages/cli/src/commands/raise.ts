@@ -1,6 +1,6 @@
 import { AUTHOR_USAGE } from '../author.ts'
 import { textOf, type Command } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { LIMITER_USAGE } from '../limiter-options.ts'
 import { SUBJECT_USAGE } from '../subject.ts'
 import { set } from './set.ts'
@@ -19,12 +19,10 @@ ${LIMITER_USAGE}`,
   takesArguments: true,
 
   run(values, [policy, limit, ...others], place) {
-    if (policy === undefined || limit === undefined || others.length > 0) {
-      throw new CommandError('name a policy and a limit, such as: sluice raise rpm 120 --until 24h')
-    }
-    if (textOf(values, 'until') === undefined) {
-      throw new CommandError('say until when, such as --until 24h; for good, use sluice set')
-    }
+    if (policy === undefined || limit === undefined || others.length > 0)
+      refuse('name a policy and a limit, such as: sluice raise rpm 120 --until 24h')
+    if (textOf(values, 'until') === undefined)
+      refuse('say until when, such as --until 24h; for good, use sluice set')
     return set.run(values, [policy, `limit=${limit}`], place)
   },
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Denial, LogOptions } from '@sluice/replay'
 import { textOf, type Command, type Result, type Values } from '../command.ts'
 import { loadEnvFiles } from '../env-files.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
 import { findLimits } from '../replay/find-limits.ts'
 import { loadPolicies } from '../replay/load-policies.ts'
@@ -34,11 +34,8 @@ Output
   takesArguments: true,
 
   async run(values, [log, ...others], { folder }) {
-    if (log === undefined || others.length > 0) {
-      throw new CommandError(
-        'name one log, such as: sluice replay requests.csv. See: sluice replay --help',
-      )
-    }
+    if (log === undefined || others.length > 0)
+      refuse('name one log, such as: sluice replay requests.csv. See: sluice replay --help')
     await assertInstalled()
     try {
       return await inOrder(values, (options) => run(log, values, folder, options))

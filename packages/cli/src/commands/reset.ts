@@ -3,7 +3,7 @@ import { removeConfiguration, type ConfigurationEntry } from '@sluice/core/confi
 import { onRoutes, policiesToReset } from '@sluice/core/internal/limiter'
 import { amountText, subjectText } from '@sluice/core/internal/text'
 import { textOf, type Command } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { look } from '../look.ts'
@@ -32,15 +32,13 @@ ${LIMITER_USAGE}`,
     const [policies, routes] = ['policies', 'routes'].map((name) =>
       textOf(values, name)?.split(','),
     )
-    if (routes && subject['route'] !== undefined) {
-      throw new CommandError('name the route by --route, or several by --routes')
-    }
+    if (routes && subject['route'] !== undefined)
+      refuse('name the route by --route, or several by --routes')
     const { limiter } = await limiterFor(values, folder)
     const options = { ...(policies && { policies }), ...(routes && { routes }) }
     const rules = policiesToReset(definitionOf(limiter).rules, subject, options)
-    if (!given && (!policies || rules.some(({ per }) => per !== 'global'))) {
-      throw new CommandError('name who begins anew, such as --tenant acme')
-    }
+    if (!given && (!policies || rules.some(({ per }) => per !== 'global')))
+      refuse('name who begins anew, such as --tenant acme')
     const parts = rules.flatMap((rule) => partsOf(rule, subject, routes))
     const used = []
     for (const { rule, part } of parts) {
@@ -93,7 +91,7 @@ function partsOf(
   const missing = per.find((dimension) => !isKnown(dimension))
   if (missing !== undefined) {
     const more = missing === 'route' ? ', or several: --routes A,B' : ''
-    throw new CommandError(
+    refuse(
       `"${name}" counts by ${per.join(' and ')}: add ${dimensionOption(missing, 'NAME')}${more}`,
     )
   }

@@ -4,7 +4,7 @@ import { AUTHOR_USAGE } from '../author.ts'
 import { changeSettings, type PolicyChange } from '../change-settings.ts'
 import { AMOUNTS } from '../change-text.ts'
 import { textOf, type Command } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { stopsOf, stopText } from '../stop-of.ts'
 import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
@@ -27,16 +27,15 @@ ${LIMITER_USAGE}`,
   takesArguments: true,
 
   async run(values, [policy, ...given], { folder }) {
-    if (policy === undefined || given.length === 0) {
-      throw new CommandError(`name a policy and a setting, such as rpm and ${pair('limit', '30')}`)
-    }
+    if (policy === undefined || given.length === 0)
+      refuse(`name a policy and a setting, such as rpm and ${pair('limit', '30')}`)
     const until = textOf(values, 'until')
     const { limiter, file } = await limiterFor(values, folder)
     const { rules } = definitionOf(limiter)
     const rule = rules.find(({ name }) => name === policy)
     if (!rule) {
       const names = rules.map(({ name }) => name).join(', ')
-      throw new CommandError(`${file} has no policy "${policy}", but ${names}`)
+      refuse(`${file} has no policy "${policy}", but ${names}`)
     }
     const end = until === undefined ? undefined : untilOfPolicy(until, rule)
     const subject = partOf(subjectOf(values), rule)
@@ -61,7 +60,7 @@ async function assertNotStopped(
   if (tenant === undefined || settings['limit'] === 0 || 'until' in settings) return
   const stops = await stopsOf(limiter, tenant)
   if (!stops.some((stop) => stop.policy === policy)) return
-  throw new CommandError(`nothing is changed: ${await stopText(limiter, tenant)}`)
+  refuse(`nothing is changed: ${await stopText(limiter, tenant)}`)
 }
 
 /** Returns the subject if it is what a policy counts by, and no more. */
@@ -70,16 +69,14 @@ function partOf(
   { name, per }: PolicyRule,
 ): Readonly<Record<string, string>> | undefined {
   if (!subject) return undefined
-  if (per === 'global') {
-    throw new CommandError(`"${name}" is one limit for everyone: leave out ${subjectText(subject)}`)
-  }
+  if (per === 'global')
+    refuse(`"${name}" is one limit for everyone: leave out ${subjectText(subject)}`)
   const missing = per.find((dimension) => subject[dimension] === undefined)
   const countsBy = `"${name}" counts by ${per.join(' and ')}`
-  if (missing !== undefined)
-    throw new CommandError(`${countsBy}: add ${dimensionOption(missing, 'NAME')}`)
+  if (missing !== undefined) refuse(`${countsBy}: add ${dimensionOption(missing, 'NAME')}`)
   const others = Object.entries(subject).filter(([dimension]) => !per.includes(dimension))
   if (others.length === 0) return subject
-  throw new CommandError(`${countsBy}: leave out ${subjectText(Object.fromEntries(others))}`)
+  refuse(`${countsBy}: leave out ${subjectText(Object.fromEntries(others))}`)
 }
 
 function settingsIn(
@@ -89,12 +86,9 @@ function settingsIn(
   const settings: Record<string, Value | null> = {}
   for (const text of texts) {
     const [, name, value] = /^([a-z]+)=(.+)$/.exec(text) ?? []
-    if (name === undefined || value === undefined) {
-      throw new CommandError(
-        `${text} must be a setting and its value, such as ${pair('limit', '30')}`,
-      )
-    }
-    if (Object.hasOwn(settings, name)) throw new CommandError(`${name} is given twice`)
+    if (name === undefined || value === undefined)
+      refuse(`${text} must be a setting and its value, such as ${pair('limit', '30')}`)
+    if (Object.hasOwn(settings, name)) refuse(`${name} is given twice`)
     settings[name] = value === 'null' ? null : valueOf(rule, name, value)
   }
   return settings

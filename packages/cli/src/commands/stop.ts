@@ -2,7 +2,7 @@ import { StoreError } from '@sluice/core'
 import { AUTHOR_USAGE } from '../author.ts'
 import { changeSettings } from '../change-settings.ts'
 import { textOf, type Command } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { fullSubject, look } from '../look.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { settingsOf } from '../settings.ts'
@@ -33,11 +33,10 @@ ${LIMITER_USAGE}`,
     const shadows = policies.filter(
       (name) => !states.some((state) => state.name === name && state.enforced),
     )
-    if (shadows.length === policies.length) {
-      throw new CommandError(
+    if (shadows.length === policies.length)
+      refuse(
         `${shadows.join(', ')} would deny nothing, in shadow mode: set mode=enforce for one of them first`,
       )
-    }
     // A change with an end: the settings of before apply again, and `sluice apply` leaves it.
     const changes = Object.fromEntries(policies.map((name) => [name, { limit: 0, until }]))
     return changeSettings(values, limiter, changes, subject)

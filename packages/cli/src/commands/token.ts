@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { listOf, textOf, type Command } from '../command.ts'
 import { variableOf } from '../env-files.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 
 export const token: Command = {
   summary: 'a JWT for requests to your own app during development',
@@ -45,21 +45,18 @@ const VARIABLE = /^[A-Z][A-Z0-9_]{0,63}$/
 function claimOf(text: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=([^]*)$/.exec(text) ?? []
   if (name !== undefined && value !== undefined) return [name, value]
-  throw new CommandError('--claim must be NAME=VALUE, such as --claim user=u_17')
+  refuse('--claim must be NAME=VALUE, such as --claim user=u_17')
 }
 
 function claimsOf(
   claims: readonly (readonly [name: string, value: string])[],
 ): Readonly<Record<string, string>> {
-  if (claims.length === 0) throw new CommandError('name a tenant, such as --tenant acme')
+  if (claims.length === 0) refuse('name a tenant, such as --tenant acme')
   for (const [index, [name, value]] of claims.entries()) {
-    if (value === '') throw new CommandError(`the claim "${name}" must not be empty`)
-    if (/^(exp|iat|nbf)$/.test(name)) {
-      throw new CommandError(`the claim "${name}" is set by --expires`)
-    }
-    if (claims.findIndex(([other]) => other === name) < index) {
-      throw new CommandError(`the claim "${name}" is given twice`)
-    }
+    if (value === '') refuse(`the claim "${name}" must not be empty`)
+    if (/^(exp|iat|nbf)$/.test(name)) refuse(`the claim "${name}" is set by --expires`)
+    if (claims.findIndex(([other]) => other === name) < index)
+      refuse(`the claim "${name}" is given twice`)
   }
   return Object.fromEntries(claims)
 }
@@ -68,19 +65,16 @@ function lifetimeOf(text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const seconds = Number(number) * (UNIT_SECONDS[unit] ?? Number.NaN)
   if (seconds >= 1 && seconds <= MAX_SECONDS) return seconds
-  throw new CommandError(
-    `--expires ${text} must be a number of s, m, h or d up to 30d, such as 15m`,
-  )
+  refuse(`--expires ${text} must be a number of s, m, h or d up to 30d, such as 15m`)
 }
 
 /** The error never contains the secret. */
 function secretOf(variable: string, folder: string): string {
-  if (!VARIABLE.test(variable)) {
-    throw new CommandError('--variable must be the name of a variable, such as JWT_SECRET')
-  }
+  if (!VARIABLE.test(variable))
+    refuse('--variable must be the name of a variable, such as JWT_SECRET')
   const { value, file } = variableOf(variable, folder)
   if (value.length >= MIN_SECRET_LENGTH) return value
-  throw new CommandError(
+  refuse(
     `${variable} of ${file} is too short for HS256: it must have at least ${MIN_SECRET_LENGTH} characters. Make one: openssl rand -hex 32`,
   )
 }

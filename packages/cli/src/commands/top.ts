@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { unitsText } from '@sluice/core/internal/text'
 import type { UsageRow } from '@sluice/usage/report'
 import { countOf, textOf, type Command } from '../command.ts'
-import { CommandError, installed } from '../errors.ts'
+import { installed, refuse } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { isTerminal, writeResult } from '../output.ts'
@@ -108,7 +108,7 @@ function rateText(tookMs: number, sums: readonly [tenant: string, Sums][], most:
 function everyOf(text: string): number {
   const ms = durationOf(text)
   if (ms !== undefined && ms >= FLUSH_MS && ms <= HOUR_MS) return ms
-  throw new CommandError(
+  refuse(
     `${option('every')} ${text} must be a duration from 5s, in which processes save usage, to 1h`,
   )
 }

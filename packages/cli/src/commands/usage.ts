@@ -1,7 +1,7 @@
 import type { Usage } from '@sluice/usage/report'
 import { unitsText } from '@sluice/core/internal/text'
 import { countOf, textOf, type Command, type Values } from '../command.ts'
-import { CommandError, installed } from '../errors.ts'
+import { installed, refuse } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
 import { option } from '../wording.ts'
@@ -28,9 +28,8 @@ ${LIMITER_USAGE}`,
     const [by, tenants] = [textOf(values, 'by'), textOf(values, 'tenants')]
     const [from, to] = [timeOf(values, 'from'), timeOf(values, 'to')]
     const top = countOf(values, 'top', 20)
-    if (values['csv'] === true && values['json'] === true) {
-      throw new CommandError('--csv and --json are two forms of the result: name one')
-    }
+    if (values['csv'] === true && values['json'] === true)
+      refuse('--csv and --json are two forms of the result: name one')
     const used = await report.usage(limiter, {
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
@@ -50,7 +49,7 @@ function timeOf(values: Values, name: string): Date | undefined {
   const ms = durationOf(text)
   const time = ms === undefined ? new Date(text) : new Date(Date.now() - ms)
   if (ms !== undefined || (date !== undefined && isInCalendar(date))) return time
-  throw new CommandError(
+  refuse(
     `${option(name)} ${text} must be a date, such as 2026-11-01, a time with a zone, or a duration before now, such as 24h`,
   )
 }

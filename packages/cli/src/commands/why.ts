@@ -3,7 +3,7 @@ import { explain, explanationText, type Explanation } from '@sluice/core/explain
 import { askerText, asksText, timeText } from '@sluice/core/internal/text'
 import { writeRefusal } from '../doctor/database.ts'
 import { countOf, textOf, type Command, type Result, type Values } from '../command.ts'
-import { CommandError, installed } from '../errors.ts'
+import { installed, refuse } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { noneText, recordedDenials } from '../recorded-denials.ts'
@@ -33,8 +33,7 @@ ${LIMITER_USAGE}`,
 
   async run(values, _, { folder }) {
     const subject = subjectOf(values)
-    if (!subject)
-      throw new CommandError(`name who was denied, such as ${dimensionOption('tenant', 'acme')}`)
+    if (!subject) refuse(`name who was denied, such as ${dimensionOption('tenant', 'acme')}`)
     const { limiter } = await limiterFor(values, folder)
     const id = textOf(values, 'id')
     assertTogether(values)
@@ -100,20 +99,16 @@ function assertTogether(values: Values): void {
   for (const [name, without] of APART) {
     const other =
       values[name] === undefined ? undefined : without.find((one) => values[one] !== undefined)
-    if (other !== undefined) {
-      throw new CommandError(`${option(name)} and ${option(other)} cannot be given together`)
-    }
+    if (other !== undefined) refuse(`${option(name)} and ${option(other)} cannot be given together`)
   }
   if (values['top'] === undefined || values['recent'] === true) return
-  throw new CommandError(`${option('top')} needs ${option('recent')}`)
+  refuse(`${option('top')} needs ${option('recent')}`)
 }
 
 /** @throws CommandError When a subject is not a tenant alone. */
 function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, name: string): string {
   if (tenant !== undefined && Object.keys(others).length === 0) return tenant
-  throw new CommandError(
-    `${option(name)} needs the tenant, and nothing else: ${dimensionOption('tenant', 'acme')}`,
-  )
+  refuse(`${option(name)} needs the tenant, and nothing else: ${dimensionOption('tenant', 'acme')}`)
 }
 
 /** Lists the denials that are recorded. */
@@ -138,7 +133,7 @@ async function recorded(limiter: Limiter, tenant: string, id: string): Promise<R
   )
   const denial = await readDenial(limiter, tenant, id)
   const text = denialText(tenant, id, denial)
-  if (!denial) throw new CommandError(text)
+  if (!denial) refuse(text)
   return { text, json: { tenant, denial } }
 }
 
@@ -149,7 +144,7 @@ function costOf(text: string | undefined): Readonly<Record<string, number>> {
     const asked = { name: option('cost'), unit: unit ?? '' }
     const units = amount === '0' ? 0 : amountOf(amount ?? '', asked, asked.unit)
     if (unit !== undefined && typeof units === 'number') return [unit, units] as const
-    throw new CommandError(
+    refuse(
       `${option('cost')} ${item} must be a unit and an amount, such as ${pair('token', '1200')}`,
     )
   })

@@ -1,7 +1,7 @@
 /* A vendor's bill as CSV, with which prices are compared. */
 import type { Prices } from '@sluice/ai'
 import { unitsText } from '@sluice/core/internal/text'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import type { Finding } from './finding.ts'
 
 /** A fault in the prices of models in use. */
@@ -18,14 +18,13 @@ export function lowerThanBill(csv: string, prices: Prices): PriceFinding[] {
   const [head = '', ...lines] = csv.trim().split(/\r?\n/)
   const names = cellsOf(head).map((name) => name.toLowerCase())
   const missing = COLUMNS.find((name) => !names.includes(name))
-  if (missing !== undefined) throw new CommandError(`the bill has no column "${missing}"`)
+  if (missing !== undefined) refuse(`the bill has no column "${missing}"`)
   return lines.flatMap((line, index): PriceFinding[] => {
     const cells = cellsOf(line)
     const [model = '', ...texts] = COLUMNS.map((name) => cells[names.indexOf(name)] ?? '')
     const [input = 0, output = 0, cost = 0] = texts.map((text) => Number(text.replace('$', '')))
-    if (![input, output, cost].every((value) => value >= 0)) {
-      throw new CommandError(`line ${index + 2} of the bill must have numbers from 0`)
-    }
+    if (![input, output, cost].every((value) => value >= 0))
+      refuse(`line ${index + 2} of the bill must have numbers from 0`)
     const billed = Math.floor(cost * 1_000_000)
     if (prices.nameOf(model) === undefined) return [missingPrice(model)]
     const priced = prices.priceOf({ input, output }, model)

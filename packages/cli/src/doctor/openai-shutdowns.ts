@@ -1,4 +1,4 @@
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import type { PriceFinding } from './bill.ts'
 import { NOTICE_DAYS } from './prices.ts'
 import type { UsedModel } from './prices-in-use.ts'
@@ -12,14 +12,13 @@ type Listed = { data?: { id: string; shutdown_date?: string | null }[] } | null 
  */
 export async function openaiShutdowns(used: readonly UsedModel[]): Promise<PriceFinding[]> {
   const { OPENAI_API_KEY: key, OPENAI_BASE_URL: base = 'https://api.openai.com/v1' } = process.env
-  if (!key) throw new CommandError('--openai needs OPENAI_API_KEY in the environment')
+  if (!key) refuse('--openai needs OPENAI_API_KEY in the environment')
   const headers = { authorization: `Bearer ${key}` }
   const signal = AbortSignal.timeout(10_000)
   const response = await fetch(`${base}/models`, { headers, signal }).catch(() => undefined)
   const listed = (await response?.json().catch(() => null)) as Listed
-  if (!Array.isArray(listed?.data)) {
-    throw new CommandError(`OpenAI does not list its models: ${response?.status ?? 'no answer'}`)
-  }
+  if (!Array.isArray(listed?.data))
+    refuse(`OpenAI does not list its models: ${response?.status ?? 'no answer'}`)
   const days = new Map(listed.data.map(({ id, shutdown_date: day }) => [id, day ?? '']))
   return used.flatMap(({ model, from, price }): PriceFinding[] => {
     const day = days.get(model) ?? ''

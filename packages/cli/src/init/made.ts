@@ -1,7 +1,7 @@
 /* The files that `sluice init` makes for a framework, before it looks at what is there. */
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { FRAMEWORKS, templateOf, type Template } from './template.ts'
 
 /** A package.json. */
@@ -84,7 +84,7 @@ function readManifest(folder: string): Manifest | undefined {
     // Some editors begin a file with a byte order mark, which npm accepts.
     return JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')) as Manifest
   } catch (error) {
-    throw new CommandError(`package.json does not parse: ${(error as Error).message}`)
+    refuse(`package.json does not parse: ${(error as Error).message}`)
   }
 }
 
@@ -113,7 +113,7 @@ function detect(manifest: Manifest | undefined): readonly [string, ...string[]] 
   const what = manifest
     ? 'package.json names no framework that is known here'
     : 'there is no package.json'
-  throw new CommandError(`${what}. Name one: --framework NAME, of ${NAMES}`)
+  refuse(`${what}. Name one: --framework NAME, of ${NAMES}`)
 }
 
 function frameworksIn(manifest: Manifest | undefined): readonly string[] {
@@ -130,7 +130,7 @@ export const frameworksFor = (folder: string): readonly string[] => [
 
 function known(framework: string): string {
   if (FRAMEWORKS.has(framework)) return framework
-  throw new CommandError(`--framework ${framework} must be one of ${NAMES}`)
+  refuse(`--framework ${framework} must be one of ${NAMES}`)
 }
 
 /** Returns the text of the file that names the variables. */
@@ -143,6 +143,6 @@ export function read(folder: string, path: string): string {
   try {
     return readFileSync(join(folder, path), 'utf8')
   } catch (error) {
-    throw new CommandError(`${path} cannot be read: ${(error as Error).message}`)
+    refuse(`${path} cannot be read: ${(error as Error).message}`)
   }
 }

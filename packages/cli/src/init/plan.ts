@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { exampleText, LOCAL_STORE, madeOf, manifestText, read } from './made.ts'
 import { nextSteps } from './next-steps.ts'
 
@@ -40,9 +40,8 @@ export interface Plan {
 export function planOf(folder: string, framework: string | undefined): Plan {
   const made = madeOf(folder, framework)
   const { template, others, prefix, secrets, needsStore, manifest } = made
-  if (template.name === 'sveltekit' && !manifest) {
-    throw new CommandError('create an app first: npx sv create. Then run sluice init in its folder')
-  }
+  if (template.name === 'sveltekit' && !manifest)
+    refuse('create an app first: npx sv create. Then run sluice init in its folder')
   const files = made.files.flatMap(([path, text]) => fileChange(folder, path, text))
   const ownServer = files.find(({ path, kind }) => kind === 'keep' && isServer(path))?.path
   const isModule = manifest === undefined || manifest.type === 'module'

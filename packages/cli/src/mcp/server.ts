@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { PassThrough, type Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { CommandError, installed } from '../errors.ts'
+import { CommandError, installed, refuse } from '../errors.ts'
 import { createResultStream } from '../output.ts'
 import { listPages, readPage } from '../pages.ts'
 import { textOf, TOOLS, type Given, type Tool } from './tools.ts'
@@ -107,7 +107,7 @@ async function call(
   const tool = tools.find((one) => one.name === name)
   if (!tool) {
     const names = [DOCS, ...tools].map((one) => one.name).join(', ')
-    throw new CommandError(`there is no tool "${name}"; there are ${names}`)
+    refuse(`there is no tool "${name}"; there are ${names}`)
   }
   assertArguments(tool, given)
   return (await run(tool.commandLine(given, folder))).text
@@ -116,18 +116,15 @@ async function call(
 function assertArguments(tool: Omit<Tool, 'commandLine'>, given: Given): void {
   const known = Object.keys(tool.arguments)
   const stray = Object.keys(given).find((name) => !known.includes(name))
-  if (stray !== undefined) {
-    throw new CommandError(
-      `${tool.name} has no argument "${stray}", but ${known.join(', ') || 'none'}`,
-    )
-  }
+  if (stray !== undefined)
+    refuse(`${tool.name} has no argument "${stray}", but ${known.join(', ') || 'none'}`)
   const missing = tool.required?.find((name) => given[name] === undefined)
-  if (missing !== undefined) throw new CommandError(`${tool.name} needs the argument "${missing}"`)
+  if (missing !== undefined) refuse(`${tool.name} needs the argument "${missing}"`)
   for (const [name, value] of Object.entries(given)) {
     const { type } = tool.arguments[name] as Tool['arguments'][string]
     const isOfType =
       type === 'array' ? Array.isArray(value) : typeof value === type && isNoList(value)
-    if (!isOfType) throw new CommandError(`${tool.name}: "${name}" must be of the type ${type}`)
+    if (!isOfType) refuse(`${tool.name}: "${name}" must be of the type ${type}`)
   }
 }
 

@@ -1,7 +1,7 @@
 /* The commands that an agent may run, as tools of the Model Context Protocol. */
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 
 /** The JSON Schema of one argument. */
 type Argument = {
@@ -158,10 +158,10 @@ function logOf(folder: string, path: string): string {
   if (isLogName(path)) {
     const root = realpathSync(folder)
     const file = realPathOf(resolve(root, path))
-    if (file === undefined) throw new CommandError(`there is no file ${path} in the project`)
+    if (file === undefined) refuse(`there is no file ${path} in the project`)
     if (isLogName(relative(root, file)) && statSync(file).isFile()) return file
   }
-  throw new CommandError(
+  refuse(
     'log must be a file of the project such as requests.csv: .csv, .tsv, .jsonl, .json, .ndjson, .log or .txt, also with .gz, in no folder that begins with a dot. A link must lead to such a file',
   )
 }
@@ -183,7 +183,7 @@ function realPathOf(path: string): string | undefined {
 function subjectOf(subject: unknown): string[] {
   for (const [name, value] of Object.entries(subject ?? {})) {
     if (typeof value === 'string' || typeof value === 'number') continue
-    throw new CommandError(`"subject": "${name}" must be a text, such as "acme"`)
+    refuse(`"subject": "${name}" must be a text, such as "acme"`)
   }
   return pairsOf(subject ?? {}).map((pair) =>
     /^(?:tenant|user|route|model|plan)=/.test(pair) ? `--${pair}` : `--subject=${pair}`,

@@ -1,6 +1,6 @@
 import { ConfigError } from '@sluice/core'
 import type { LogFacts } from '@sluice/replay'
-import { CommandError, installed } from '../errors.ts'
+import { CommandError, installed, refuse } from '../errors.ts'
 import { operand, option } from '../wording.ts'
 
 /** @throws CommandError When `@sluice/replay` is not installed. */
@@ -19,7 +19,7 @@ export function asLogError(error: unknown): unknown {
 export function assertReadable({ malformed: { count, first } }: LogFacts, calls: number): void {
   if (count <= calls) return
   const [{ line, reason } = { line: 0, reason: '' }] = first
-  throw new CommandError(
+  refuse(
     `${operand('log')} has ${counted(count, 'line')} that cannot be read, and ${counted(calls, 'call')}; line ${line}: ${reason}. See ${option('format')} and ${option('columns')}`,
   )
 }

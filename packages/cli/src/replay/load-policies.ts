@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import type { Prices } from '@sluice/ai'
 import type { Limiter, Plans, Policy } from '@sluice/core'
 import type { PolicySet } from '@sluice/replay'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { loadLimits } from '../load-limiter.ts'
 
 /** The exports of a file of limits that a replay reads. */
@@ -32,7 +32,7 @@ export async function loadPolicies(
   if (limiter) return policySet(basename(file), { limiter, prices })
   if (policies) return policySet(basename(file), { policies, plans, prices })
   const names = Object.keys(exported).join(', ') || 'nothing'
-  throw new CommandError(`${file} must export "limiter" or "policies"; it exports ${names}`)
+  refuse(`${file} must export "limiter" or "policies"; it exports ${names}`)
 }
 
 function pickExports(exported: LimitsModule): LimitsModule {

@@ -2,7 +2,7 @@ import type { Duration } from '@sluice/core'
 import type { RouteOptions } from '@sluice/core/http'
 import type { LogFormat, LogOptions } from '@sluice/replay'
 import { textOf, type Values } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 
 /** The options that say how a log is read. */
 export const LOG_USAGE = `  --format NAME         csv, jsonl, json, otlp, access or alb (default: recognised by the first line); .gz is unzipped
@@ -45,14 +45,14 @@ export function logOptionsOf(values: Values): LogOptions {
 export function itemsOf(option: string, text: string): string[] {
   const items = text.split(',').map((item) => item.trim())
   if (items.every((item) => item !== '')) return items
-  throw new CommandError(`--${option} ${text} must be a list such as "a,b"`)
+  refuse(`--${option} ${text} must be a list such as "a,b"`)
 }
 
 function columnsOf(text: string): Record<string, string> {
   const pairs = itemsOf('columns', text).map((pair) => {
     const [, field, column] = /^([^=]+)=(.+)$/.exec(pair) ?? []
     if (field !== undefined && column !== undefined) return [field, column] as const
-    throw new CommandError(`--columns ${text} must be a list such as "time=ts,tenant=org_id"`)
+    refuse(`--columns ${text} must be a list such as "time=ts,tenant=org_id"`)
   })
   return Object.fromEntries(pairs)
 }
@@ -67,7 +67,7 @@ function statusesOf(text: string | undefined): number[] {
   if (text === undefined) return []
   return itemsOf('ignore-status', text).map((item) => {
     if (/^[1-5]\d\d$/.test(item)) return Number(item)
-    throw new CommandError(`--ignore-status ${text} must be a list of statuses such as "401,404"`)
+    refuse(`--ignore-status ${text} must be a list of statuses such as "401,404"`)
   })
 }
 
@@ -75,5 +75,5 @@ function numberOf(values: Values, option: string): number | undefined {
   const text = textOf(values, option)
   if (text === undefined) return undefined
   if (/^\d+$/.test(text)) return Number(text)
-  throw new CommandError(`--${option} ${text} must be a whole number`)
+  refuse(`--${option} ${text} must be a whole number`)
 }

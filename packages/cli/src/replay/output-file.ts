@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { CommandError } from '../errors.ts'
+import { refuse } from '../errors.ts'
 
 /** A file that a command writes. */
 export interface OutputFile {
@@ -21,7 +21,7 @@ export function openOutput(option: string, path: string): OutputFile {
   try {
     file = openSync(path, 'w')
   } catch (error) {
-    throw new CommandError(`${option} cannot be written: ${(error as Error).message}`)
+    refuse(`${option} cannot be written: ${(error as Error).message}`)
   }
   let pending = ''
   const flush = (): void => {
