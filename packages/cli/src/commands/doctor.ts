@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts'
-import type { Finding } from '../doctor/finding.ts'
+import { findingLines, type Finding } from '../doctor/finding.ts'
 import { judgeCache } from '../doctor/cache.ts'
 import { judgeCounts } from '../doctor/counts.ts'
 import { judgeDatabase } from '../doctor/database.ts'
@@ -42,7 +42,7 @@ ${LIMITER_USAGE}`,
     ]
     const unknown = database?.unknown ?? []
     const unread = [...source.unread]
-    const lines = findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
+    const lines = findingLines(findings)
     if (findings.length === 0) lines.push(`Nothing is wrong with ${file} and its store.`)
     if (unknown.length > 0) lines.push(...unknown.map((question) => `Not known: ${question}`))
     if (unread.length > 0) lines.push(`Could not be read: ${unread.join(', ')}`)

@@ -4,6 +4,7 @@ import type { Limiter } from '@sluice/core'
 import type { PriceChangeOptions, PriceChanges } from '@sluice/ai/live-prices'
 import { AUTHOR_USAGE } from '../author.ts'
 import { countOf, entryOf, textOf, type Command, type Result, type Values } from '../command.ts'
+import { findingLines } from '../doctor/finding.ts'
 import { openaiShutdowns } from '../doctor/openai-shutdowns.ts'
 import { pricesInUse } from '../doctor/prices-in-use.ts'
 import { installed, refuse } from '../errors.ts'
@@ -90,10 +91,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       const isAsked = call.values['openai'] === true
       const findings = [...ofPrices, ...(isAsked ? await openaiShutdowns(used) : [])]
       return {
-        text:
-          findings
-            .flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
-            .join('\n') || 'Every model in use has a price of today.',
+        text: findingLines(findings).join('\n') || 'Every model in use has a price of today.',
         json: { findings },
         exitCode: findings.length > 0 ? 1 : 0,
       }

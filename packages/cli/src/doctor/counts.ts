@@ -20,14 +20,12 @@ export async function judgeCounts(limiter: Limiter): Promise<Finding[]> {
     // Of one window and per, the algorithm or its parts are others.
     const isNamed = row.windowMs !== now.windowMs || row.per !== now.per
     const [before, own] = [row, now].map((one) => countingText(one, isNamed))
-    return [
-      {
-        code: 'counts_anew' as const,
-        text: `${name} counted ${before} in the last hour, and counts ${own} now: each budget of it begins anew`,
-        remedy:
-          'deploy it at a quiet time, or under another name beside the old one: docs/operate/upgrade.md',
-      },
-    ]
+    return {
+      code: 'counts_anew' as const,
+      text: `${name} counted ${before} in the last hour, and counts ${own} now: each budget of it begins anew`,
+      remedy:
+        'deploy it at a quiet time, or under another name beside the old one: docs/operate/upgrade.md',
+    }
   })
 }
 

@@ -7,7 +7,7 @@ import {
   type StoreErrorCode,
 } from '@sluice/core'
 import { runtimeOf, writeOperation } from '@sluice/core/internal/limiter'
-import type { Finding } from './finding.ts'
+import { findingsAmong, type Finding } from './finding.ts'
 
 /** Failures of a database that is down, or cannot be reached. */
 const DEAD: ReadonlySet<string> = new Set(['store_unreachable', 'store_timeout'])
@@ -132,22 +132,20 @@ export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
   const hasSeveral = isRedis && (await hasPlaces(TENANTS.slice(0, first.failure ? 8 : 1)))
   const answers = hasSeveral ? await Promise.all(TENANTS.map(ask)) : [first]
   return {
-    findings: [...failures(answers), ...refusals(answers), ...evictions(answers)],
+    findings: findingsAmong([failureAmong(answers), ...refusals(answers), evictionAmong(answers)]),
     unknown: unknown(answers),
   }
 }
 
 /** Returns a finding if some databases do not answer: decisions have found it if none does. */
-function failures(answers: readonly Answer[]): Finding[] {
+function failureAmong(answers: readonly Answer[]): Finding | undefined {
   const failed = answers.filter(({ failure }) => failure !== undefined)
-  if (failed.length === 0) return []
-  return [
-    {
-      code: 'store_unreachable',
-      text: `a database does not answer (${failed[0]?.failure}), where ${failed.length} of ${answers.length} tenants are counted`,
-      remedy: 'start it again, or look whether this machine may reach each of them',
-    },
-  ]
+  if (failed.length === 0) return undefined
+  return {
+    code: 'store_unreachable',
+    text: `a database does not answer (${failed[0]?.failure}), where ${failed.length} of ${answers.length} tenants are counted`,
+    remedy: 'start it again, or look whether this machine may reach each of them',
+  }
 }
 
 /** Returns a finding for each reason for which a database refuses to write. */
@@ -177,16 +175,14 @@ const wordOf = (refusal: string): string =>
     ? 'NOPERM'
     : (/\b(?!ERR\b)[A-Z]{3,}\b/.exec(refusal)?.[0] ?? 'an error')
 
-function evictions(answers: readonly Answer[]): Finding[] {
+function evictionAmong(answers: readonly Answer[]): Finding | undefined {
   const policy = answers.find(({ eviction }) => eviction && eviction !== 'noeviction')?.eviction
-  if (policy === undefined) return []
-  return [
-    {
-      code: 'eviction_on',
-      text: `a full database deletes keys (maxmemory-policy ${policy}): a deleted key is a full budget`,
-      remedy: 'turn eviction off: on a Redis of your own, CONFIG SET maxmemory-policy noeviction',
-    },
-  ]
+  if (policy === undefined) return undefined
+  return {
+    code: 'eviction_on',
+    text: `a full database deletes keys (maxmemory-policy ${policy}): a deleted key is a full budget`,
+    remedy: 'turn eviction off: on a Redis of your own, CONFIG SET maxmemory-policy noeviction',
+  }
 }
 
 const unknown = (answers: readonly Answer[]): string[] =>

@@ -6,6 +6,16 @@ export interface Finding {
   readonly remedy: string
 }
 
+/** Returns the lines that name findings and their remedies. */
+export const findingLines = (
+  findings: readonly (Omit<Finding, 'code'> & { readonly code: string })[],
+): string[] => findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
+
+/** Returns the findings among the results of checks. */
+export const findingsAmong = <Found extends object>(
+  results: readonly (Found | false | undefined)[],
+): Found[] => results.filter((result) => typeof result === 'object')
+
 type FindingCode =
   | 'missing_credentials'
   | 'invalid_credentials'

@@ -1,6 +1,6 @@
 import { refuse } from '../errors.ts'
 import type { PriceFinding } from './bill.ts'
-import { NOTICE_DAYS } from './prices.ts'
+import { CALL_ANOTHER, DAY_MS, NOTICE_DAYS } from './prices.ts'
 import type { UsedModel } from './prices-in-use.ts'
 
 type Listed = { data?: { id: string; shutdown_date?: string | null }[] } | null | undefined
@@ -20,12 +20,11 @@ export async function openaiShutdowns(used: readonly UsedModel[]): Promise<Price
   if (!Array.isArray(listed?.data))
     refuse(`OpenAI does not list its models: ${response?.status ?? 'no answer'}`)
   const days = new Map(listed.data.map(({ id, shutdown_date: day }) => [id, day ?? '']))
-  return used.flatMap(({ model, from, price }): PriceFinding[] => {
+  return used.flatMap(({ model, from, price }): PriceFinding | [] => {
     const day = days.get(model) ?? ''
-    const isNear = Date.parse(day) - Date.now() < NOTICE_DAYS * 86_400_000
+    const isNear = Date.parse(day) - Date.now() < NOTICE_DAYS * DAY_MS
     if (!isNear || day === price?.endsOn) return []
     const text = `OpenAI shuts down ${model} (${from}) on ${day}`
-    const remedy = 'call another model: the vendor’s page of deprecations names one'
-    return [{ code: 'model_ends', text, remedy }]
+    return { code: 'model_ends', text, remedy: CALL_ANOTHER }
   })
 }

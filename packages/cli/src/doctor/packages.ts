@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { findPackage } from '../source/imports.ts'
-import type { Finding } from './finding.ts'
+import { findingsAmong, type Finding } from './finding.ts'
 
 /** Returns what is wrong with the packages that a folder uses. */
 export function judgePackages(folder: string): Finding[] {
@@ -13,26 +13,21 @@ export function judgePackages(folder: string): Finding[] {
     const version = versionOf(join(home, name))
     return version === undefined ? [] : [[name, version] as const]
   })
-  const findings: Finding[] = []
-  if (new Set(versions.map(([, version]) => version)).size > 1) {
-    const all = versions.map(([name, version]) => `${name} ${version}`).join(', ')
-    findings.push({
-      code: 'versions_differ',
-      text: `packages of Sluice have different versions: ${all}`,
-      remedy: `install one version of all: npm install ${versions.map(([name]) => `@sluice/${name}@latest`).join(' ')}`,
-    })
-  }
   const copies = names.filter((name) =>
     existsSync(join(realpathSync(join(home, name)), 'node_modules', '@sluice', 'core')),
   )
-  if (copies.length > 0) {
-    findings.push({
+  return findingsAmong<Finding>([
+    new Set(versions.map(([, version]) => version)).size > 1 && {
+      code: 'versions_differ',
+      text: `packages of Sluice have different versions: ${versions.map((each) => each.join(' ')).join(', ')}`,
+      remedy: `install one version of all: npm install ${versions.map(([name]) => `@sluice/${name}@latest`).join(' ')}`,
+    },
+    copies.length > 0 && {
       code: 'two_copies',
       text: `@sluice/core is installed twice: again in ${copies.map((name) => `@sluice/${name}`).join(', ')}`,
       remedy: 'install one version of all packages, then: npm dedupe',
-    })
-  }
-  return findings
+    },
+  ])
 }
 
 function versionOf(path: string): string | undefined {

@@ -11,38 +11,34 @@ import { adapterCalls } from '../source/adapters.ts'
 import { propertyOf, textsIn } from '../source/literal.ts'
 import { nodes, nodesIn, textIn, type Node, type SourceModule } from '../source/module.ts'
 import type { ProjectSource } from '../source/project-source.ts'
-import type { Finding } from './finding.ts'
+import { findingsAmong, type Finding } from './finding.ts'
 
 /** Returns the names in settings, plans and routes that lead nowhere. */
 export async function judgePolicies(limiter: Limiter, source: ProjectSource): Promise<Finding[]> {
   return [
     ...(await judgeSettings(limiter)),
-    ...judgePlans(limiter, source),
+    ...findingsAmong([judgePlans(limiter, source)]),
     ...judgeRouteIds(definitionOf(limiter).rules, source),
   ]
 }
 
 async function judgeSettings(limiter: Limiter): Promise<Finding[]> {
-  const findings: Finding[] = []
   const size = await unlessAbsent(() => configurationSize(limiter))
-  if (size?.isAlmostFull) {
-    findings.push({
+  const names = await storedNames(limiter)
+  return findingsAmong<Finding>([
+    size?.isAlmostFull && {
       code: 'configuration_almost_full',
       text: `the stored settings are ${Math.floor(size.share * 100)} % full: soon no more tenants can have their own`,
       remedy:
         'add partitionRecords() to runtimeConfiguration: a record for each tenant, and any number',
-    })
-  }
-  const names = await storedNames(limiter)
-  if (names.length > 0) {
-    findings.push({
+    },
+    names.length > 0 && {
       code: 'unknown_policy',
       text: `stored settings name policies that the limiter does not have: ${names.join(', ')}`,
       remedy:
         'set them for the policy that has the new name, and remove the old ones: docs/configuration.md#in-redis. If another limiter has these policies, give each a name of its own: runtimeConfiguration({ name })',
-    })
-  }
-  return findings
+    },
+  ])
 }
 
 /** Returns the names of policies in settings that the limiter does not have. */
@@ -61,23 +57,21 @@ async function unlessAbsent<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-function judgePlans(limiter: Limiter, source: ProjectSource): Finding[] {
+function judgePlans(limiter: Limiter, source: ProjectSource): Finding | undefined {
   const { plans, rules } = definitionOf(limiter)
-  if (!plans) return []
+  if (!plans) return undefined
   const limits = Object.keys(plans.get(plans.defaultPlan) ?? {})
   const read = namesRead(rules, plans)
   const texts = [...source.texts.values()]
   // A key that is computed may be any of them.
-  if (texts.length === 0 || texts.some((text) => /\bplan\??\.?\[/.test(text))) return []
+  if (texts.length === 0 || texts.some((text) => /\bplan\??\.?\[/.test(text))) return undefined
   const unread = limits.filter((name) => !read.has(name) && !texts.some(mentions(name)))
-  if (unread.length === 0) return []
-  return [
-    {
-      code: 'unknown_policy',
-      text: `plans have limits that no policy reads: ${unread.join(', ')}`,
-      remedy: `read them in a policy, limit: ({ plan }) => plan.${unread[0]}, or remove them from the plans`,
-    },
-  ]
+  if (unread.length === 0) return undefined
+  return {
+    code: 'unknown_policy',
+    text: `plans have limits that no policy reads: ${unread.join(', ')}`,
+    remedy: `read them in a policy, limit: ({ plan }) => plan.${unread[0]}, or remove them from the plans`,
+  }
 }
 
 /** Returns the limits of plans that policies read for any of their routes. */
@@ -120,16 +114,14 @@ function judgeRouteIds(rules: readonly PolicyRule[], source: ProjectSource): Fin
   if (ids.size === 0) return []
   // An id may also be charged elsewhere, such as in a queue.
   const charged = idsElsewhere(source)
-  return rules.flatMap(({ name, routes = [] }): Finding[] => {
+  return rules.flatMap(({ name, routes = [] }): Finding | [] => {
     const unknown = routes.filter((id) => !ids.has(id) && !charged.has(id))
     if (unknown.length === 0) return []
-    return [
-      {
-        code: 'unknown_policy',
-        text: `policy ${name} is for routes that no adapter has: ${unknown.join(', ')}. It limits nobody there`,
-        remedy: `name ids of the adapter's routes: ${[...ids].join(', ')}`,
-      },
-    ]
+    return {
+      code: 'unknown_policy',
+      text: `policy ${name} is for routes that no adapter has: ${unknown.join(', ')}. It limits nobody there`,
+      remedy: `name ids of the adapter's routes: ${[...ids].join(', ')}`,
+    }
   })
 }
 

@@ -9,9 +9,8 @@ import { callsModel } from '../source/models.ts'
 import { nameOf, nodesIn, textIn } from '../source/module.ts'
 import { readProject, type ProjectSource } from '../source/project-source.ts'
 import { lowerThanBill, type PriceFinding } from './bill.ts'
-import { judgePrices, MAX_AGE_DAYS, NOTICE_DAYS } from './prices.ts'
-
-const DAY_MS = 86_400_000
+import { findingsAmong } from './finding.ts'
+import { CALL_ANOTHER, DAY_MS, judgePrices, MAX_AGE_DAYS, NOTICE_DAYS } from './prices.ts'
 
 /** A model that is used, and its price. */
 export interface UsedModel {
@@ -136,20 +135,16 @@ const missingPrice = ({ model, from }: UsedModel): PriceFinding => ({
 /** Returns the faults of a live price: those of the code are judged as by doctor. */
 function faultsOf({ model, price }: UsedModel, now: number): PriceFinding[] {
   const { asOf = '', endsOn = '' } = price ?? {}
-  const findings: PriceFinding[] = []
-  if (now - Date.parse(asOf) > MAX_AGE_DAYS * DAY_MS) {
-    findings.push({
+  return findingsAmong<PriceFinding>([
+    now - Date.parse(asOf) > MAX_AGE_DAYS * DAY_MS && {
       code: 'prices_old',
       text: `the live price of ${model} is older than ${MAX_AGE_DAYS} days: it is of ${asOf}`,
       remedy: 'compare it with its vendor, and set it again, or pull a list',
-    })
-  }
-  if (Date.parse(endsOn) - now < NOTICE_DAYS * DAY_MS) {
-    findings.push({
+    },
+    Date.parse(endsOn) - now < NOTICE_DAYS * DAY_MS && {
       code: 'model_ends',
       text: `the vendor shuts down ${model} on ${endsOn}`,
-      remedy: 'call another model: the vendor’s page of deprecations names one',
-    })
-  }
-  return findings
+      remedy: CALL_ANOTHER,
+    },
+  ])
 }

@@ -7,13 +7,14 @@ import type { Prices } from '@sluice/ai'
 import { propertyOf } from '../source/literal.ts'
 import { nameOf, nodesIn, textIn } from '../source/module.ts'
 import type { ProjectSource } from '../source/project-source.ts'
-import type { Finding } from './finding.ts'
+import { findingsAmong, type Finding } from './finding.ts'
 
 /** The days after which a price is old. */
 export const MAX_AGE_DAYS = 60
 /** The days before the end of a model on which a finding says so. */
 export const NOTICE_DAYS = 120
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
+export const CALL_ANOTHER = 'call another model: the vendor’s page of deprecations names one'
 /** The most models that a finding names. */
 const MAX_NAMED = 5
 
@@ -50,23 +51,19 @@ export async function judgePrices(source: ProjectSource, now: number): Promise<F
   const age = ({ asOf }: UsedPrice): number => (asOf === undefined ? 0 : now - Date.parse(asOf))
   const old = used.filter((price) => age(price) > MAX_AGE_DAYS * DAY_MS)
   const ending = used.filter(({ endsOn = '' }) => Date.parse(endsOn) - now < NOTICE_DAYS * DAY_MS)
-  const findings: Finding[] = []
-  if (old.length > 0) {
-    findings.push({
+  return findingsAmong<Finding>([
+    old.length > 0 && {
       code: 'prices_old',
       text: `prices are older than ${MAX_AGE_DAYS} days: ${list(old, ({ model, from, asOf }) => `${model} of ${asOf} (${from})`)}`,
       remedy:
         'npm install @sluice/ai@latest; compare the prices that are still old with their vendors, and list what you pay by definePrices, each with the asOf of today',
-    })
-  }
-  if (ending.length > 0) {
-    findings.push({
+    },
+    ending.length > 0 && {
       code: 'model_ends',
       text: `vendors shut down models in use: ${list(ending, ({ model, endsOn }) => `${model} on ${endsOn}`)}`,
-      remedy: 'call another model: the vendor’s page of deprecations names one',
-    })
-  }
-  return findings
+      remedy: CALL_ANOTHER,
+    },
+  ])
 }
 
 function list(prices: readonly UsedPrice[], textOf: (price: UsedPrice) => string): string {

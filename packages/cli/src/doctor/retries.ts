@@ -21,18 +21,16 @@ const RETRIES =
  * not looked at: redis() refuses one that repeats commands, and upstashRedis() turns its client's retries off.
  */
 export function judgeRetries(source: ProjectSource): Finding[] {
-  return [...source.texts].flatMap(([path, text]): Finding[] => {
+  return [...source.texts].flatMap(([path, text]): Finding | [] => {
     const module = text.includes('@sluice/core/upstash') ? source.module(path) : undefined
     const retry = module && retryIn(module)
     if (!retry) return []
-    return [
-      {
-        code: 'client_retries',
-        text: `${path} gives upstash() a fetch that sends calls again (${retry.from}): after a lost reply, a request is charged twice`,
-        remedy:
-          'remove the retries: a call that fails is decided by onStoreError, docs/failure-modes.md',
-      },
-    ]
+    return {
+      code: 'client_retries',
+      text: `${path} gives upstash() a fetch that sends calls again (${retry.from}): after a lost reply, a request is charged twice`,
+      remedy:
+        'remove the retries: a call that fails is decided by onStoreError, docs/failure-modes.md',
+    }
   })
 }
 

@@ -8,7 +8,7 @@ import { literal, propertyOf } from '../source/literal.ts'
 import type { SourceModule } from '../source/module.ts'
 import { patternsOf, runsFor } from '../source/next-matcher.ts'
 import type { ProjectSource } from '../source/project-source.ts'
-import type { Finding } from './finding.ts'
+import { findingsAmong, type Finding } from './finding.ts'
 
 /** Finds the route of a request: true if an adapter limits it. */
 type IsLimited = (method: string, path: string) => boolean
@@ -23,10 +23,10 @@ export function judgeRoutes(source: ProjectSource): Finding[] {
   const limited = handlers.filter(({ path, methods }) =>
     methods.some((method) => isLimited(method, path)),
   )
-  return [
-    ...judgeUnprotected(handlers.filter((handler) => !limited.includes(handler))),
-    ...judgeMatcher(source, routes, limited),
-  ]
+  return findingsAmong([
+    judgeUnprotected(handlers.filter((handler) => !limited.includes(handler))),
+    judgeMatcher(source, routes, limited),
+  ])
 }
 
 /** Returns a function that finds the paths that adapters limit; `undefined` if that cannot be read. */
@@ -44,36 +44,32 @@ function limitedPaths(source: ProjectSource, { hook }: FileRoutes): IsLimited | 
   return (method, path) => matchers.some((match) => match(method, path))
 }
 
-function judgeUnprotected(handlers: readonly Handler[]): Finding[] {
+function judgeUnprotected(handlers: readonly Handler[]): Finding | undefined {
   const open = handlers.filter(({ module }) => callsModel(module))
-  if (open.length === 0) return []
+  if (open.length === 0) return undefined
   const list = open.map(({ pattern, module }) => `${pattern} (${module.path})`).join(', ')
-  return [
-    {
-      code: 'route_unprotected',
-      text: `routes call a model, and no limiter protects them: ${list}`,
-      remedy: `add the path to the routes of rateLimit, such as '${open[0]?.path}', or limit the call itself (limitedModel, limitedFetch)`,
-    },
-  ]
+  return {
+    code: 'route_unprotected',
+    text: `routes call a model, and no limiter protects them: ${list}`,
+    remedy: `add the path to the routes of rateLimit, such as '${open[0]?.path}', or limit the call itself (limitedModel, limitedFetch)`,
+  }
 }
 
 function judgeMatcher(
   source: ProjectSource,
   { dependency, hook }: FileRoutes,
   limited: readonly Handler[],
-): Finding[] {
+): Finding | undefined {
   const module = dependency === 'next' && hook !== undefined ? source.module(hook) : undefined
-  if (!module || limited.length === 0 || !mayUseSluice(module)) return []
+  if (!module || limited.length === 0 || !mayUseSluice(module)) return undefined
   const mayRun = middlewareMatcher(module)
   const gaps = limited.filter(({ path }) => mayRun?.(path) === false)
-  if (gaps.length === 0) return []
-  return [
-    {
-      code: 'matcher_gap',
-      text: `config.matcher of ${hook} leaves out paths that its routes name, so they are never limited: ${gaps.map(({ pattern }) => pattern).join(', ')}`,
-      remedy: `add them to the matcher, such as '${gaps[0]?.path}'`,
-    },
-  ]
+  if (gaps.length === 0) return undefined
+  return {
+    code: 'matcher_gap',
+    text: `config.matcher of ${hook} leaves out paths that its routes name, so they are never limited: ${gaps.map(({ pattern }) => pattern).join(', ')}`,
+    remedy: `add them to the matcher, such as '${gaps[0]?.path}'`,
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import { durationText } from '@sluice/core/internal/text'
 import { asCommandError } from '../errors.ts'
 import { fullSubject, look } from '../look.ts'
 import { pair } from '../wording.ts'
-import type { Finding } from './finding.ts'
+import { findingsAmong, type Finding } from './finding.ts'
 
 /** Above this, most of what a request waits for is the network, in milliseconds. */
 const SLOW_MS = 100
@@ -43,49 +43,46 @@ export async function judgeStore(limiter: Limiter): Promise<StoreReport> {
     // Decisions may be faster than a millisecond.
     await delay(1)
   }
-  const findings: Finding[] = []
   // The first has opened the connection, and sent the script.
   const median = Math.round(
     tookMs.slice(1).toSorted((a, b) => a - b)[Math.floor(LOOKS / 2) - 1] ?? 0,
   )
-  if (last?.source === 'memory') {
-    findings.push({
+  const offMs = (last?.at ?? 0) - Date.now()
+  const findings = findingsAmong<Finding>([
+    last?.source === 'memory' && {
       code: 'store_in_memory',
       text: 'the store is the memory of one process: each instance of your app counts by itself',
       remedy:
         'in production, use a store that all instances share: upstash(), redis(…) or durableObjects(…)',
-    })
-  } else if (median > SLOW_MS) {
-    findings.push({
-      code: 'store_slow',
-      text: `a decision takes ${median} ms from here`,
-      remedy: 'create the database in the region in which your code runs; run this there, too',
-    })
-  }
-  // A clock of your own may stand still.
-  if (last?.source === 'store' && times.size === 1 && !runtimeOf(limiter).clockIsInjected) {
-    findings.push({
-      code: 'fetch_cache',
-      text: `a cache answers instead of the store: ${LOOKS} decisions in a row have the same time`,
-      remedy: "let the fetch of upstash() cache nothing: cache: 'no-store'",
-    })
-  }
-  const offMs = (last?.at ?? 0) - Date.now()
-  if (Math.abs(offMs) > CLOCK_MS + median) {
-    findings.push({
+    },
+    last?.source !== 'memory' &&
+      median > SLOW_MS && {
+        code: 'store_slow',
+        text: `a decision takes ${median} ms from here`,
+        remedy: 'create the database in the region in which your code runs; run this there, too',
+      },
+    // A clock of your own may stand still.
+    last?.source === 'store' &&
+      times.size === 1 &&
+      !runtimeOf(limiter).clockIsInjected && {
+        code: 'fetch_cache',
+        text: `a cache answers instead of the store: ${LOOKS} decisions in a row have the same time`,
+        remedy: "let the fetch of upstash() cache nothing: cache: 'no-store'",
+      },
+    Math.abs(offMs) > CLOCK_MS + median && {
       code: 'clock_off',
       text: `decisions are made by a clock that is ${durationText(Math.abs(offMs))} ${offMs < 0 ? 'behind' : 'ahead of'} this machine's`,
       remedy:
         'set the clock of the machine or of Redis (NTP), and pass no clock to createLimiter in production',
-    })
-  }
-  if (last && last.policies.length > 0 && last.policies.every(({ enforced }) => !enforced)) {
-    findings.push({
-      code: 'only_shadows',
-      text: 'every policy is in shadow mode: nothing is ever denied',
-      remedy: `remove mode: 'shadow' from those that you have tried, or set ${pair('mode', 'enforce')} for them at run time`,
-    })
-  }
+    },
+    last !== undefined &&
+      last.policies.length > 0 &&
+      last.policies.every(({ enforced }) => !enforced) && {
+        code: 'only_shadows',
+        text: 'every policy is in shadow mode: nothing is ever denied',
+        remedy: `remove mode: 'shadow' from those that you have tried, or set ${pair('mode', 'enforce')} for them at run time`,
+      },
+  ])
   return { findings, isShared: last?.source === 'store' }
 }
 

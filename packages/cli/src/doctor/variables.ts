@@ -4,7 +4,7 @@ import { adapterCalls } from '../source/adapters.ts'
 import { dependenciesOf } from '../source/imports.ts'
 import type { ProjectSource } from '../source/project-source.ts'
 import { variableReads, type VariableRead } from '../source/variables.ts'
-import type { Finding } from './finding.ts'
+import { findingsAmong, type Finding } from './finding.ts'
 
 const DEVELOPMENT = [
   '.env.local',
@@ -26,11 +26,11 @@ export function judgeVariables(
 ): Finding[] {
   const reads = variableReads(source)
   if (reads.length === 0) return []
-  return [
-    ...judgeSecrets(source.folder, reads, env),
+  return findingsAmong([
+    judgeSecrets(source.folder, reads, env),
     ...judgeExample(source.folder, reads),
-    ...judgeWorker(source, reads),
-  ]
+    judgeWorker(source, reads),
+  ])
 }
 
 /** Finds secrets that nothing sets. A store without its variables is found by its first decision. */
@@ -38,29 +38,27 @@ function judgeSecrets(
   folder: string,
   reads: readonly VariableRead[],
   env: Readonly<Record<string, string | undefined>>,
-): Finding[] {
+): Finding | undefined {
   const files = DEVELOPMENT.flatMap((file) => {
     const variables = readVariables(folder, file)
     return variables ? [[file, variables] as const] : []
   })
   // Without a file, they come from elsewhere.
-  if (files.length === 0) return []
+  if (files.length === 0) return undefined
   const set = Object.assign({}, env, ...files.map(([, variables]) => variables)) as typeof env
   const missing = reads.filter(
     ({ option, variable }) => option.startsWith('secret') && set[variable] === undefined,
   )
   const [first] = missing
-  if (!first) return []
+  if (!first) return undefined
   const names = new Set(reads.map(({ variable }) => variable))
   const others = files.flatMap(([, variables]) => Object.keys(variables)).filter(isSecret(names))
   const hint = others.length > 0 ? `, which has ${others.join(', ')}` : ''
-  return [
-    {
-      code: 'secret_on_one_side',
-      text: `${first.path} reads ${namesOf(missing)}, and nothing sets it: not the environment, and not ${files.map(([file]) => file).join(', ')}${hint}`,
-      remedy: `give both sides one name: echo "${first.variable}=$(openssl rand -hex 32)" >> ${files[0]?.[0]}, and the same where it is signed`,
-    },
-  ]
+  return {
+    code: 'secret_on_one_side',
+    text: `${first.path} reads ${namesOf(missing)}, and nothing sets it: not the environment, and not ${files.map(([file]) => file).join(', ')}${hint}`,
+    remedy: `give both sides one name: echo "${first.variable}=$(openssl rand -hex 32)" >> ${files[0]?.[0]}, and the same where it is signed`,
+  }
 }
 
 const isSecret =
@@ -69,18 +67,16 @@ const isSecret =
     /SECRET|JWT|SIGNING/.test(name) && !known.has(name)
 
 function judgeExample(folder: string, reads: readonly VariableRead[]): Finding[] {
-  return EXAMPLES.flatMap((file): Finding[] => {
+  return EXAMPLES.flatMap((file): Finding | [] => {
     const example = readVariables(folder, file)
     const missing = example ? reads.filter(({ variable }) => !(variable in example)) : []
     const [first] = missing
     if (!first) return []
-    return [
-      {
-        code: 'secret_on_one_side',
-        text: `${file} lacks ${namesOf(missing)}, which ${first.path} reads: who sets up the app by it has none`,
-        remedy: `add the name without its value: echo "${first.variable}=" >> ${file}`,
-      },
-    ]
+    return {
+      code: 'secret_on_one_side',
+      text: `${file} lacks ${namesOf(missing)}, which ${first.path} reads: who sets up the app by it has none`,
+      remedy: `add the name without its value: echo "${first.variable}=" >> ${file}`,
+    }
   })
 }
 
@@ -88,25 +84,23 @@ function judgeExample(folder: string, reads: readonly VariableRead[]): Finding[]
  * Finds what a Worker lacks in development: with a `.dev.vars`, Wrangler reads no `.env`.
  * https://developers.cloudflare.com/workers/local-development/environment-variables
  */
-function judgeWorker(source: ProjectSource, reads: readonly VariableRead[]): Finding[] {
+function judgeWorker(source: ProjectSource, reads: readonly VariableRead[]): Finding | undefined {
   const { folder } = source
   const own = readVariables(folder, '.dev.vars')
   const isWorker = adapterCalls(source).some(({ from }) => from === '@sluice/cloudflare')
   // Frameworks read `.env` by themselves.
   const packages = dependenciesOf(folder)
   if (!own || !isWorker || ['next', 'astro', '@sveltejs/kit'].some((name) => packages.has(name))) {
-    return []
+    return undefined
   }
   const others = { ...readVariables(folder, '.env'), ...readVariables(folder, '.env.local') }
   const missing = reads.filter(({ variable }) => variable in others && !(variable in own))
-  if (missing.length === 0) return []
-  return [
-    {
-      code: 'secret_on_one_side',
-      text: `.env sets ${namesOf(missing)}, and .dev.vars does not. With a .dev.vars, Wrangler reads no .env, and the Worker has none`,
-      remedy: 'move all variables to one of the two files',
-    },
-  ]
+  if (missing.length === 0) return undefined
+  return {
+    code: 'secret_on_one_side',
+    text: `.env sets ${namesOf(missing)}, and .dev.vars does not. With a .dev.vars, Wrangler reads no .env, and the Worker has none`,
+    remedy: 'move all variables to one of the two files',
+  }
 }
 
 const namesOf = (reads: readonly VariableRead[]): string =>
