@@ -8,34 +8,27 @@ import { limiterOption } from './wording.ts'
 const ENV_FILES = ['.env.local', '.dev.vars', '.env']
 
 /**
- * Sets the variables of a project's files that the environment does not have. Returns the names of the files.
+ * Sets the variables of a project's files that the environment does not have.
  *
  * @param file The only file to read, instead of those that are usual.
  * @throws CommandError When that file does not exist.
  */
-export function loadEnvFiles(folder: string, file: string | undefined): string[] {
-  const found: string[] = []
+export function loadEnvFiles(folder: string, file: string | undefined): void {
   for (const name of file === undefined ? ENV_FILES : [file]) {
-    const text = readIfPresent(folder, name, file !== undefined)
-    if (text === undefined) continue
-    found.push(name)
-    for (const [variable, value] of Object.entries(parseEnv(text))) process.env[variable] ??= value
+    const variables = variablesIn(folder, name, file !== undefined) ?? {}
+    for (const [variable, value] of Object.entries(variables)) process.env[variable] ??= value
   }
-  return found
 }
 
 /** Reads the variables of one file. Returns `undefined` if the file does not exist. */
-export function readVariables(
-  folder: string,
-  file: string,
-): Readonly<Record<string, string | undefined>> | undefined {
-  const text = readIfPresent(folder, file, false)
-  return text === undefined ? undefined : parseEnv(text)
-}
+export const readVariables = (folder: string, file: string): Variables | undefined =>
+  variablesIn(folder, file, false)
 
-function readIfPresent(folder: string, file: string, isRequired: boolean): string | undefined {
+type Variables = Readonly<Record<string, string | undefined>>
+
+function variablesIn(folder: string, file: string, isRequired: boolean): Variables | undefined {
   try {
-    return readFileSync(resolve(folder, file), 'utf8')
+    return parseEnv(readFileSync(resolve(folder, file), 'utf8'))
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (isMissing && !isRequired) return undefined
@@ -52,10 +45,10 @@ function readIfPresent(folder: string, file: string, isRequired: boolean): strin
 export function variableOf(name: string, folder: string): { value: string; file: string } {
   const found: string[] = []
   for (const file of ENV_FILES) {
-    const text = readIfPresent(folder, file, false)
-    if (text === undefined) continue
+    const variables = readVariables(folder, file)
+    if (!variables) continue
     found.push(file)
-    const value = parseEnv(text)[name]
+    const value = variables[name]
     if (value) return { value, file }
   }
   const state = found.length === 0 ? 'none of them exists' : `it is not set in ${found.join(', ')}`

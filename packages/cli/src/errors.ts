@@ -70,3 +70,10 @@ function textOf(error: SluiceError): string {
 /** Returns true if a call failed because the limiter lacks the extension that it needs. */
 export const lacksExtension = (error: unknown): boolean =>
   error instanceof ConfigError && error.option === 'limiter'
+
+/** Returns the result of a call, or `otherwise` if the limiter lacks the extension that it needs. */
+export const unlessLacking = <Result>(call: Promise<Result>, otherwise: Result): Promise<Result> =>
+  call.catch((error: unknown) => {
+    if (lacksExtension(error)) return otherwise
+    throw error
+  })

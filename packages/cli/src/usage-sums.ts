@@ -1,5 +1,7 @@
 /* Recorded usage, summed up by tenant. */
 import type { UsageRow } from '@sluice/usage/report'
+import { unitsText } from '@sluice/core/internal/text'
+import { moreText, table } from './format.ts'
 
 /** The use of one tenant. */
 export interface Sums {
@@ -37,6 +39,23 @@ export const heaviestFirst = (all: ReadonlyMap<string, Sums>): [tenant: string, 
     ([, a], [, b]) =>
       b.usd - a.usd || b.tokens - a.tokens || b.requests + b.denied - a.requests - a.denied,
   )
+
+/** Returns the lines of a table of tenants, and the one that says how many it leaves out. */
+export function sumsTable(
+  sums: readonly [tenant: string, Sums][],
+  top: number,
+  shown = (count: number): number => count,
+): string[] {
+  const rows = sums
+    .slice(0, top)
+    .map(([tenant, { requests, denied, tokens, usd }]) => [
+      tenant || '(none)',
+      ...[requests, denied, tokens].map((count) => String(shown(count))),
+      unitsText(shown(usd), 'usd'),
+    ])
+  const head = ['tenant', 'allowed', 'denied', 'tokens', 'dollars']
+  return [table(head, rows), ...moreText(sums.length, top)]
+}
 
 const keyOf = ({ start, tenant, route, model, plan, outcome }: UsageRow): string =>
   JSON.stringify([start, tenant, route, model, plan, outcome])

@@ -120,14 +120,22 @@ function overview(
     durationText(windowMs),
     per,
   ])
-  const unitOf = new Map(limits.map(({ name, unit }) => [name, unit]))
-  const changed = settings.map((entry) => settingText(entry, unitOf.get(entry.policy)))
   return [
     table(['policy', 'limit', 'unit', 'window', 'per'], rows),
     '',
     `From ${file}.`,
-    ...(changed.length > 0 ? ['', 'Changed at run time:', ...changed] : []),
+    ...changedLines(settings, limits),
   ].join('\n')
+}
+
+function changedLines(
+  settings: readonly ConfigurationEntry[],
+  policies: readonly { readonly name: string; readonly unit: string }[],
+): string[] {
+  if (settings.length === 0) return []
+  const unitOf = new Map(policies.map(({ name, unit }) => [name, unit]))
+  const lines = settings.map((entry) => settingText(entry, unitOf.get(entry.policy)))
+  return ['', 'Changed at run time:', ...lines]
 }
 
 const textOfAll = (all: object, unit: string): string[] =>
@@ -167,7 +175,6 @@ function useText(
   settings: readonly ConfigurationEntry[],
   adapted: readonly AdaptedPolicy[],
 ): string {
-  const unitOf = new Map(policies.map(({ name, unit }) => [name, unit]))
   const rows = policies.map((state) => [
     state.name,
     unitsText(usedOf(state), state.unit),
@@ -188,13 +195,7 @@ function useText(
     ...adapted.map(
       ({ policy, limit, most, why }) => `  ${policy}: ${limit} now, ${most} in the code: ${why}`,
     ),
-    ...(settings.length > 0
-      ? [
-          '',
-          'Changed at run time:',
-          ...settings.map((entry) => settingText(entry, unitOf.get(entry.policy))),
-        ]
-      : []),
+    ...changedLines(settings, policies),
   ].join('\n')
 }
 

@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { unitsText } from '@sluice/core/internal/text'
 import type { UsageRow } from '@sluice/usage/report'
 import { countOf, textOf, type Command } from '../command.ts'
 import { installed, refuse } from '../errors.ts'
-import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { isTerminal, writeResult } from '../output.ts'
 import { durationOf } from '../until.ts'
-import { heaviestFirst, rowsSince, sumsByTenant, type Sums } from '../usage-sums.ts'
+import { heaviestFirst, rowsSince, sumsByTenant, sumsTable, type Sums } from '../usage-sums.ts'
 import { option } from '../wording.ts'
 
 /** An hour, in milliseconds: what was recorded before the running hour begins to end. */
@@ -89,20 +87,7 @@ function rateText(tookMs: number, sums: readonly [tenant: string, Sums][], most:
   const head = `In the last ${Math.round(tookMs / 1_000)} s, for a minute:`
   if (sums.length === 0) return `${head} nothing was recorded.`
   const rate = (count: number): number => Math.round((count * MINUTE_MS) / tookMs)
-  const lines = sums
-    .slice(0, most)
-    .map(([tenant, { requests, denied, tokens, usd }]) => [
-      tenant || '(none)',
-      String(rate(requests)),
-      String(rate(denied)),
-      String(rate(tokens)),
-      unitsText(rate(usd), 'usd'),
-    ])
-  return [
-    head,
-    table(['tenant', 'allowed', 'denied', 'tokens', 'dollars'], lines),
-    ...moreText(sums.length, most),
-  ].join('\n')
+  return [head, ...sumsTable(sums, most, rate)].join('\n')
 }
 
 function everyOf(text: string): number {

@@ -1,11 +1,9 @@
 import type { Usage } from '@sluice/usage/report'
-import { unitsText } from '@sluice/core/internal/text'
 import { countOf, textOf, type Command, type Values } from '../command.ts'
 import { installed, refuse } from '../errors.ts'
-import { moreText, table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
 import { option } from '../wording.ts'
-import { heaviestFirst, sumsByTenant } from '../usage-sums.ts'
+import { heaviestFirst, sumsByTenant, sumsTable } from '../usage-sums.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const usage: Command = {
@@ -60,18 +58,5 @@ function sumsText({ from, to, rows }: Usage, top: number): string {
     .map((time) => `${new Date(time).toISOString().slice(0, 16)}Z`)
     .join(' to ')
   if (sorted.length === 0) return `Nothing is recorded from ${range}.`
-  const lines = sorted
-    .slice(0, top)
-    .map(([tenant, { requests, denied, tokens, usd }]) => [
-      tenant || '(none)',
-      String(requests),
-      String(denied),
-      String(tokens),
-      unitsText(usd, 'usd'),
-    ])
-  return [
-    `From ${range}`,
-    table(['tenant', 'allowed', 'denied', 'tokens', 'dollars'], lines),
-    ...moreText(sorted.length, top),
-  ].join('\n')
+  return [`From ${range}`, ...sumsTable(sorted, top)].join('\n')
 }

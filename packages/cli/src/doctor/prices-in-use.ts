@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { ModelPrice, Prices } from '@sluice/ai'
 import type { LivePrice } from '@sluice/ai/live-prices'
 import type { Limiter } from '@sluice/core'
-import { installed, lacksExtension } from '../errors.ts'
+import { installed, unlessLacking } from '../errors.ts'
 import { settingsOf } from '../settings.ts'
 import { callsModel } from '../source/models.ts'
 import { nameOf, nodesIn, textIn } from '../source/module.ts'
@@ -41,7 +41,8 @@ export async function pricesInUse(
 ): Promise<{ used: readonly UsedModel[]; findings: readonly PriceFinding[] }> {
   const source = readProject(folder)
   const prices = await tableOf(limiter, exported)
-  const live = await livePricesOf(limiter)
+  const { readPrices } = await import('@sluice/ai/live-prices')
+  const live: readonly LivePrice[] = await unlessLacking(readPrices(limiter), [])
   const models = new Map<string, string>(namedIn(source, prices))
   for (const { subject } of await settingsOf(limiter)) {
     const model = subject?.['model']
@@ -77,24 +78,8 @@ async function tableOf(
 ): Promise<Prices> {
   const { LIST_PRICES } = await installed('@sluice/ai', () => import('@sluice/ai'))
   const { currentPrices } = await import('@sluice/ai/live-prices')
-  try {
-    return await currentPrices(limiter)
-  } catch (error) {
-    if (!lacksExtension(error)) throw error
-    return typeof (prices as Partial<Prices> | undefined)?.nameOf === 'function'
-      ? (prices as Prices)
-      : LIST_PRICES
-  }
-}
-
-async function livePricesOf(limiter: Limiter): Promise<readonly LivePrice[]> {
-  const { readPrices } = await import('@sluice/ai/live-prices')
-  try {
-    return await readPrices(limiter)
-  } catch (error) {
-    if (lacksExtension(error)) return []
-    throw error
-  }
+  const isTable = typeof (prices as Partial<Prices> | undefined)?.nameOf === 'function'
+  return unlessLacking(currentPrices(limiter), isTable ? (prices as Prices) : LIST_PRICES)
 }
 
 const DOORS = /\b(?:modelHandler|limitedFetch|limitedModel|withBudget)\b/

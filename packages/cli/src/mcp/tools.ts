@@ -17,8 +17,8 @@ export interface Tool {
   readonly required?: readonly string[]
   /** True if it may change something. */
   readonly changes?: true
-  /** Returns the command line of a call, in the folder of the project. @throws CommandError */
-  readonly commandLine: (given: Given, folder: string) => readonly string[]
+  /** The arguments that are no options of the command, in its order. @default none */
+  readonly operands?: readonly string[]
 }
 
 /** The arguments of a call. */
@@ -43,7 +43,6 @@ export const TOOLS: readonly Tool[] = [
     name: 'show',
     description: 'The limits, and what was changed at run time. With a subject, what it has left.',
     arguments: SUBJECT,
-    commandLine: ({ subject }) => ['show', ...subjectOf(subject)],
   },
   {
     name: 'why',
@@ -57,12 +56,6 @@ export const TOOLS: readonly Tool[] = [
       top: text('The most of them to list'),
     },
     required: ['subject'],
-    commandLine: ({ subject, cost, ...options }) => [
-      'why',
-      ...subjectOf(subject),
-      ...(cost === undefined ? [] : [`--cost=${pairsOf(cost).join(',')}`]),
-      ...optionsOf(options),
-    ],
   },
   {
     name: 'usage',
@@ -74,13 +67,11 @@ export const TOOLS: readonly Tool[] = [
       tenants: list('Only these tenants'),
       top: text('The most tenants to list'),
     },
-    commandLine: (given) => ['usage', ...optionsOf(given)],
   },
   {
     name: 'log',
     description: 'Who has changed which setting, when and why: the newest first.',
     arguments: { top: text('The most changes') },
-    commandLine: (given) => ['log', ...optionsOf(given)],
   },
   {
     name: 'preview',
@@ -102,17 +93,12 @@ export const TOOLS: readonly Tool[] = [
       denials: flag('Decide the recorded denials of tenant, without log'),
       tenant: text('The tenant whose denials these are'),
     },
-    commandLine: ({ log, ...options }, folder) => [
-      'preview',
-      ...optionsOf(options),
-      ...(log === undefined ? [] : ['--', logOf(folder, textOf(log))]),
-    ],
+    operands: ['log'],
   },
   {
     name: 'doctor',
     description: 'What is wrong with the set-up, each with its remedy.',
     arguments: {},
-    commandLine: () => ['doctor'],
   },
   {
     name: 'set',
@@ -127,14 +113,7 @@ export const TOOLS: readonly Tool[] = [
     },
     required: ['policy', 'settings'],
     changes: true,
-    commandLine: ({ subject, policy, settings, until, note, yes }) => [
-      'set',
-      ...subjectOf(subject),
-      ...optionsOf({ until, note, yes }),
-      '--',
-      textOf(policy),
-      ...pairsOf(settings),
-    ],
+    operands: ['policy', 'settings'],
   },
   {
     name: 'undo',
@@ -147,7 +126,6 @@ export const TOOLS: readonly Tool[] = [
       yes: YES,
     },
     changes: true,
-    commandLine: (given) => ['undo', ...optionsOf(given)],
   },
 ]
 
@@ -180,6 +158,24 @@ function realPathOf(path: string): string | undefined {
   }
 }
 
+/** Returns the command line of a call, in the folder of the project. @throws CommandError */
+export function commandLine({ name, operands = [] }: Tool, given: Given, folder: string): string[] {
+  const { subject, ...others } = given
+  const options = Object.entries(others).filter(([each]) => !operands.includes(each))
+  const texts = operands.flatMap((each) => {
+    const value = given[each]
+    if (value === undefined) return []
+    if (each === 'log') return logOf(folder, textOf(value))
+    return isPairs(value) ? pairsOf(value) : textOf(value)
+  })
+  return [
+    name,
+    ...subjectOf(subject),
+    ...options.flatMap(optionOf),
+    ...(texts.length > 0 ? ['--', ...texts] : []),
+  ]
+}
+
 function subjectOf(subject: unknown): string[] {
   for (const [name, value] of Object.entries(subject ?? {})) {
     if (typeof value === 'string' || typeof value === 'number') continue
@@ -190,14 +186,16 @@ function subjectOf(subject: unknown): string[] {
   )
 }
 
-const pairsOf = (object: unknown): string[] =>
-  Object.entries(object ?? {}).map(([name, value]) => `${name}=${textOf(value)}`)
+const isPairs = (value: unknown): value is object =>
+  typeof value === 'object' && !Array.isArray(value)
 
-function optionsOf(options: Given): string[] {
-  return Object.entries(options).flatMap(([name, value]) => {
-    if (value === undefined || value === false) return []
-    return value === true ? [`--${name}`] : [`--${name}=${textOf(value)}`]
-  })
+const pairsOf = (object: object): string[] =>
+  Object.entries(object).map(([name, value]) => `${name}=${textOf(value)}`)
+
+function optionOf([name, value]: readonly [name: string, value: unknown]): string[] {
+  if (value === undefined || value === false) return []
+  if (value === true) return [`--${name}`]
+  return [`--${name}=${isPairs(value) ? pairsOf(value).join(',') : textOf(value)}`]
 }
 
 /** Returns an argument as a command line has it. */
