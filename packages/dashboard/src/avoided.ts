@@ -1,3 +1,5 @@
+import { setBounded } from './bounded.ts'
+
 /** The most calls that are remembered as denied. */
 const MAX_CALLS = 20_000
 
@@ -9,11 +11,7 @@ export class AvoidedCalls {
   deny(tenant: string, call: string, usd: number): boolean {
     const key = keyOf(tenant, call)
     if (this.#usdByCall.has(key)) return false
-    this.#usdByCall.set(key, usd)
-    for (const oldest of this.#usdByCall.keys()) {
-      if (this.#usdByCall.size <= MAX_CALLS) break
-      this.#usdByCall.delete(oldest)
-    }
+    setBounded(this.#usdByCall, key, usd, MAX_CALLS)
     return true
   }
 

@@ -1,4 +1,5 @@
 import type { AbandonedRecord, ReservedRecord, SettledRecord } from './record.ts'
+import { setBounded } from './bounded.ts'
 
 /** The most calls of each kind that are remembered. */
 const MAX_CALLS = 10_000
@@ -31,7 +32,7 @@ export class Calls {
     const running = this.#running.get(end.id)
     const call = running ?? this.#ended.get(end.id)
     if (call) this.#close(call)
-    else addBounded(this.#early, end.id, end)
+    else setBounded(this.#early, end.id, end, MAX_CALLS)
     return call && { call, wasRunning: running !== undefined }
   }
 
@@ -55,14 +56,6 @@ export class Calls {
 
   #close(call: ReservedRecord): void {
     this.#running.delete(call.id)
-    addBounded(this.#ended, call.id, call)
-  }
-}
-
-function addBounded<T>(map: Map<string, T>, key: string, value: T): void {
-  map.set(key, value)
-  for (const oldest of map.keys()) {
-    if (map.size <= MAX_CALLS) break
-    map.delete(oldest)
+    setBounded(this.#ended, call.id, call, MAX_CALLS)
   }
 }

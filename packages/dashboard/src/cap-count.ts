@@ -1,7 +1,7 @@
 import type { PolicyFact } from './record.ts'
 
 /** Windows that end within this time of each other are one window: the store rounds. */
-const SAME_WINDOW_MS = 2_000
+export const SAME_WINDOW_MS = 2_000
 
 /**
  * The units of one window of a cap, such as a day's dollars. Records of several processes arrive in any order, so the

@@ -58,7 +58,7 @@ export function dashboardHandler(
   }
   if (why !== undefined) assertFunction('dashboardHandler.why', why)
   let streams = 0
-  const streamsOf = new Map<string, number>()
+  const streamsOf = new Map<string | undefined, number>()
   return async (request) => {
     if (request.method === 'POST')
       return takeRecords(request, relayKey, (batch) => state.takeBatch(batch))
@@ -74,21 +74,18 @@ export function dashboardHandler(
       return why ? why(question) : refuse(404, CANNOT_ASK)
     }
     if (streams >= MAX_STREAMS) return refuse(503, 'Too many people watch this dashboard.')
-    if (typeof name !== 'string') {
-      streams += 1
-      return streamView(state, request, () => (streams -= 1))
-    }
-    const own = streamsOf.get(name) ?? 0
-    if (own >= MAX_STREAMS_EACH) {
+    const person = typeof name === 'string' ? name : undefined
+    const own = streamsOf.get(person) ?? 0
+    if (person !== undefined && own >= MAX_STREAMS_EACH) {
       return refuse(429, `You watch this dashboard ${MAX_STREAMS_EACH} times: close a tab.`)
     }
     streams += 1
-    streamsOf.set(name, own + 1)
+    streamsOf.set(person, own + 1)
     return streamView(state, request, () => {
       streams -= 1
-      const left = (streamsOf.get(name) ?? 1) - 1
-      if (left > 0) streamsOf.set(name, left)
-      else streamsOf.delete(name)
+      const left = (streamsOf.get(person) ?? 1) - 1
+      if (left > 0) streamsOf.set(person, left)
+      else streamsOf.delete(person)
     })
   }
 }

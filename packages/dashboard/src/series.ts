@@ -1,7 +1,5 @@
 import type { Point, Tick } from './view.ts'
-import { NO_ACTIVITY, type Levels } from './totals.ts'
-
-type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
+import { NO_ACTIVITY, type Levels, type Mutable } from './totals.ts'
 
 interface MutableTick extends Tick {
   readonly all: Mutable<Point>

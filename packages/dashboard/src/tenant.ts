@@ -1,16 +1,12 @@
 import type { DecisionRecord, PolicyFact, ReservedRecord, SettledRecord } from './record.ts'
 import type { PolicyView, TenantView } from './view.ts'
 import type { Weight } from './weight.ts'
-import { CapCount } from './cap-count.ts'
+import { CapCount, SAME_WINDOW_MS } from './cap-count.ts'
 import { DayCount } from './day-count.ts'
-import { NO_LEVELS, type Counts, type Levels } from './totals.ts'
-
-type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
+import { NO_LEVELS, type Counts, type Levels, type Mutable } from './totals.ts'
 
 /** The most policies that are shown of one tenant. */
 const MAX_POLICIES = 40
-/** Windows that end within this time of each other are one window. */
-const SAME_WINDOW_MS = 2_000
 /** The time without a record after which none is on its way. */
 const QUIET_MS = 10_000
 

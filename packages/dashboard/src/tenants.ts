@@ -1,6 +1,6 @@
 import { DayCount } from './day-count.ts'
 import { Tenant } from './tenant.ts'
-import { addCounts, addLevels, NO_COUNTS, NO_LEVELS, type Counts, type Levels } from './totals.ts'
+import { movedSums, NO_COUNTS, NO_LEVELS, type Counts, type Levels } from './totals.ts'
 import { MAX_TENANTS, type Totals, type View } from './view.ts'
 import { byWeight } from './weight.ts'
 
@@ -134,11 +134,11 @@ export class Tenants {
   }
 
   #moveLevels(from: Levels, to: Levels): void {
-    this.#levels = addLevels(addLevels(this.#levels, to), from, -1)
+    this.#levels = movedSums(this.#levels, from, to)
   }
 
   #moveCounts(from: Counts, to: Counts, now: number): void {
-    this.#counts = addCounts(addCounts(this.#counts, to), from, -1)
+    this.#counts = movedSums(this.#counts, from, to)
     this.#tokens.add(to.tokens - from.tokens, now)
   }
 }

@@ -1,5 +1,7 @@
 import type { Point, Totals } from './view.ts'
 
+export type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
+
 /** The amounts after an event. */
 export type Levels = Pick<Point, 'usedUsd' | 'heldUsd' | 'budgetUsd' | 'avoidedUsd'>
 
@@ -19,19 +21,15 @@ export const NO_ACTIVITY: Omit<Point, keyof Levels> = {
 /** The counts before any event. */
 export const NO_COUNTS: Counts = { ...NO_ACTIVITY, avoidedCalls: 0 }
 
-/** Adds counts, or takes them away with a `sign` of -1. */
-export const addCounts = (a: Counts, b: Counts, sign: 1 | -1 = 1): Counts => ({
-  allowed: a.allowed + sign * b.allowed,
-  denied: a.denied + sign * b.denied,
-  degraded: a.degraded + sign * b.degraded,
-  tokens: a.tokens + sign * b.tokens,
-  avoidedCalls: a.avoidedCalls + sign * b.avoidedCalls,
-})
-
-/** Adds amounts, or takes them away with a `sign` of -1. */
-export const addLevels = (a: Levels, b: Levels, sign: 1 | -1 = 1): Levels => ({
-  usedUsd: a.usedUsd + sign * b.usedUsd,
-  heldUsd: a.heldUsd + sign * b.heldUsd,
-  budgetUsd: a.budgetUsd + sign * b.budgetUsd,
-  avoidedUsd: a.avoidedUsd + sign * b.avoidedUsd,
-})
+/** Returns sums with the counts or amounts of `to` in place of those of `from`. */
+export const movedSums = <Sums extends Readonly<Record<string, number>>>(
+  sums: Sums,
+  from: Sums,
+  to: Sums,
+): Sums => {
+  const moved = Object.entries(sums).map(([name, sum]) => [
+    name,
+    sum + (to[name] ?? 0) - (from[name] ?? 0),
+  ])
+  return Object.fromEntries(moved) as Sums
+}

@@ -25,12 +25,8 @@ export function questionIn(
   return { tenant, ...(id !== undefined && { id }), ...own }
 
   function partsIn(prefix: string): Record<string, string> {
-    const names = [...form.keys()].filter((name) => name.startsWith(prefix))
-    const parts = names.map((name) => [name.slice(prefix.length), textOf(name)] as const)
-    return Object.fromEntries(parts.filter((part) => part[1] !== undefined)) as Record<
-      string,
-      string
-    >
+    const names = [...form.keys()].filter((name) => name.startsWith(prefix) && textOf(name))
+    return Object.fromEntries(names.map((name) => [name.slice(prefix.length), textOf(name) ?? '']))
   }
 
   function costsIn(): Record<string, number> {

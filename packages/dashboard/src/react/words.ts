@@ -41,15 +41,16 @@ export const countOf = (units: number): string => Math.round(units).toLocaleStri
 
 /** Formats micro-dollars, with four decimals below a dollar. */
 export function dollarsOf(micro: number): string {
-  const digits = Math.abs(micro) < 1_000_000 && micro !== 0 ? 4 : 2
-  return `$${(micro / 1_000_000).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
+  return withDigits(micro, Math.abs(micro) < 1_000_000 && micro !== 0 ? 4 : 2)
 }
+
+const withDigits = (micro: number, digits: number): string =>
+  `$${(micro / 1_000_000).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
 
 /** Formats micro-dollars beside an axis: with the decimals that steps of this length need to differ. */
 export function axisDollarsOf(micro: number, step: number): string {
   if (micro === 0) return '$0'
-  const digits = step >= 1_000_000 ? 0 : Math.max(2, 6 - Math.floor(Math.log10(step)))
-  return `$${(micro / 1_000_000).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
+  return withDigits(micro, step >= 1_000_000 ? 0 : Math.max(2, 6 - Math.floor(Math.log10(step))))
 }
 
 /** Formats an amount of a policy's unit. */

@@ -60,27 +60,19 @@ export class Keyspace {
   }
 
   string(key: string): string | undefined {
-    const data = this.data(key)
-    if (data !== undefined && typeof data !== 'string') throw new Fault(WRONG_TYPE)
-    return data
+    return this.#typed(key, (data) => typeof data === 'string')
   }
 
   hash(key: string): Map<string, string> | undefined {
-    const data = this.data(key)
-    if (data !== undefined && !(data instanceof Map)) throw new Fault(WRONG_TYPE)
-    return data
+    return this.#typed(key, (data) => data instanceof Map)
   }
 
   list(key: string): string[] | undefined {
-    const data = this.data(key)
-    if (data !== undefined && !Array.isArray(data)) throw new Fault(WRONG_TYPE)
-    return data
+    return this.#typed(key, (data) => Array.isArray(data))
   }
 
   sortedSet(key: string): SortedSet | undefined {
-    const data = this.data(key)
-    if (data !== undefined && !(data instanceof SortedSet)) throw new Fault(WRONG_TYPE)
-    return data
+    return this.#typed(key, (data) => data instanceof SortedSet)
   }
 
   data(key: string): Data | undefined {
@@ -123,6 +115,12 @@ export class Keyspace {
 
   clear(): void {
     this.#entries.clear()
+  }
+
+  #typed<T extends Data>(key: string, isOfType: (data: Data) => data is T): T | undefined {
+    const data = this.data(key)
+    if (data === undefined || isOfType(data)) return data
+    throw new Fault(WRONG_TYPE)
   }
 
   #live(key: string): Entry | undefined {

@@ -44,41 +44,24 @@ function rank(keyspace: Keyspace, args: string[], reverse: boolean): number | nu
   return reverse ? set.size - 1 - position : position
 }
 
-interface AddFlags {
-  nx: boolean
-  xx: boolean
-  gt: boolean
-  lt: boolean
-  ch: boolean
-  incr: boolean
-}
-
 const FLAG_NAMES = new Set(['NX', 'XX', 'GT', 'LT', 'CH', 'INCR'])
 
-function parseAdd(args: string[]): { flags: AddFlags; scored: [number, string][] } {
-  const names = new Set<string>()
+function parseAdd(args: string[]): { flags: ReadonlySet<string>; scored: [number, string][] } {
+  const flags = new Set<string>()
   let index = 0
-  while (FLAG_NAMES.has(at(args, index).toUpperCase())) {
-    names.add(at(args, index).toUpperCase())
-    index += 1
+  for (; FLAG_NAMES.has(at(args, index).toUpperCase()); index += 1) {
+    flags.add(at(args, index).toUpperCase())
   }
-  const flags = {
-    nx: names.has('NX'),
-    xx: names.has('XX'),
-    gt: names.has('GT'),
-    lt: names.has('LT'),
-    ch: names.has('CH'),
-    incr: names.has('INCR'),
-  }
+  const has = (...names: string[]): boolean => names.every((name) => flags.has(name))
   const rest = args.slice(index)
   if (rest.length === 0 || rest.length % 2 === 1) throw new Fault(SYNTAX_ERROR)
-  if (flags.nx && flags.xx) {
+  if (has('NX', 'XX')) {
     throw new Fault('ERR XX and NX options at the same time are not compatible')
   }
-  if ((flags.gt && flags.nx) || (flags.lt && flags.nx) || (flags.gt && flags.lt)) {
+  if (has('GT', 'NX') || has('LT', 'NX') || has('GT', 'LT')) {
     throw new Fault('ERR GT, LT, and/or NX options at the same time are not compatible')
   }
-  if (flags.incr && rest.length > 2) {
+  if (has('INCR') && rest.length > 2) {
     throw new Fault('ERR INCR option supports a single increment-element pair')
   }
   return {
@@ -90,6 +73,7 @@ function parseAdd(args: string[]): { flags: AddFlags; scored: [number, string][]
 function add(keyspace: Keyspace, [key = '', ...args]: string[]): Value {
   // Parses all scores before it stores the first: an invalid one leaves the set unchanged.
   const { flags, scored } = parseAdd(args)
+  const isIncrement = flags.has('INCR')
   const existing = keyspace.sortedSet(key)
   const set = existing ?? new SortedSet()
   let added = 0
@@ -97,7 +81,7 @@ function add(keyspace: Keyspace, [key = '', ...args]: string[]): Value {
   let result: number | null = null
   for (const [amount, member] of scored) {
     const current = set.score(member)
-    const next = flags.incr && current !== undefined ? current + amount : amount
+    const next = isIncrement && current !== undefined ? current + amount : amount
     if (Number.isNaN(next)) throw new Fault('ERR resulting score is not a number (NaN)')
     if (!mayStore(flags, current, next)) continue
     result = next
@@ -106,12 +90,12 @@ function add(keyspace: Keyspace, [key = '', ...args]: string[]): Value {
     if (current !== next) set.set(member, next)
   }
   if (!existing && set.size > 0) keyspace.set(key, set)
-  if (flags.incr) return result === null ? null : formatDouble(result)
-  return flags.ch ? added + updated : added
+  if (isIncrement) return result === null ? null : formatDouble(result)
+  return flags.has('CH') ? added + updated : added
 }
 
-function mayStore(flags: AddFlags, current: number | undefined, next: number): boolean {
-  if (current === undefined) return !flags.xx
-  if (flags.nx) return false
-  return !(flags.gt && next <= current) && !(flags.lt && next >= current)
+function mayStore(flags: ReadonlySet<string>, current: number | undefined, next: number): boolean {
+  if (current === undefined) return !flags.has('XX')
+  if (flags.has('NX')) return false
+  return !(flags.has('GT') && next <= current) && !(flags.has('LT') && next >= current)
 }

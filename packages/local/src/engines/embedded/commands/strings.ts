@@ -4,7 +4,7 @@ import { addIntegers, integer, parseBigInteger } from '../numbers.ts'
 import { Fault, NOT_AN_INTEGER, OK, SYNTAX_ERROR, type Value } from '../value.ts'
 import { expiryTime } from './keys.ts'
 
-const EXPIRY_UNITS: Record<string, { unitMs: number; relative: boolean }> = {
+const EXPIRY_UNITS: Record<string, Omit<Expiry, 'time'>> = {
   EX: { unitMs: 1_000, relative: true },
   PX: { unitMs: 1, relative: true },
   EXAT: { unitMs: 1_000, relative: false },
@@ -71,20 +71,20 @@ function counter(arity: number, amount: (args: string[]) => bigint): Definition 
 
 function setWithExpiry(name: string, unitMs: number): Definition['run'] {
   return (keyspace, [key = '', time = '', value = '']) => {
-    const expiresAt = positiveExpiry(keyspace, time, unitMs, true, name)
+    const expiresAt = positiveExpiry(keyspace, { time, unitMs, relative: true }, name)
     keyspace.set(key, value)
     keyspace.expire(key, expiresAt)
     return OK
   }
 }
 
-function positiveExpiry(
-  keyspace: Keyspace,
-  time: string,
-  unitMs: number,
-  relative: boolean,
-  name: string,
-): number {
+interface Expiry {
+  time: string
+  unitMs: number
+  relative: boolean
+}
+
+function positiveExpiry(keyspace: Keyspace, { time, unitMs, relative }: Expiry, name: string) {
   const expiresAt = expiryTime(time, unitMs, relative ? keyspace.nowMs : 0, name)
   if (time.startsWith('-') || time === '0') {
     throw new Fault(`ERR invalid expire time in '${name}' command`)
@@ -96,7 +96,7 @@ interface SetOptions {
   condition?: 'NX' | 'XX'
   get?: true
   keepExpiry?: true
-  expiry?: { time: string; unitMs: number; relative: boolean }
+  expiry?: Expiry
 }
 
 function parseSetOptions(args: string[]): SetOptions {
@@ -119,8 +119,7 @@ function parseSetOptions(args: string[]): SetOptions {
 
 function set(keyspace: Keyspace, [key = '', value = '', ...rest]: string[]): Value {
   const { condition, get, keepExpiry, expiry } = parseSetOptions(rest)
-  const expiresAt =
-    expiry && positiveExpiry(keyspace, expiry.time, expiry.unitMs, expiry.relative, 'set')
+  const expiresAt = expiry && positiveExpiry(keyspace, expiry, 'set')
   const previous = get ? (keyspace.string(key) ?? null) : null
   const exists = keyspace.data(key) !== undefined
   if ((condition === 'NX' && exists) || (condition === 'XX' && !exists)) return previous
