@@ -2,12 +2,10 @@ import { userInfo } from 'node:os'
 import type { Author } from '@sluice/core/configuration'
 import { textOf, type Values } from './command.ts'
 
-/** The options that say who changes something, and why. */
 export const AUTHOR_USAGE = `  --by NAME             who makes it, for sluice log (default: your name on this machine)
   --note TEXT           why
   --yes                 make the change`
 
-/** Returns who makes a change. */
 export function authorOf(values: Values): Author {
   const note = textOf(values, 'note')
   return { by: textOf(values, 'by') ?? nameHere(), ...(note !== undefined && { note }) }

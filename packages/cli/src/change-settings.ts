@@ -56,7 +56,6 @@ export async function changeSettings(
   }
 }
 
-/** Returns the settings of a policy, or of one of its partitions. */
 function entryOf(
   entries: readonly ConfigurationEntry[],
   policy: string,

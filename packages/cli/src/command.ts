@@ -31,7 +31,6 @@ export interface Place {
 /** The options of a command line, as Node's own parser reads them. */
 export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
-/** A command of `sluice`. */
 export interface Command {
   /** One line for the list of commands. */
   readonly summary: string
@@ -60,10 +59,8 @@ export function optionsIn(usage: string): NonNullable<ParseArgsConfig['options']
   )
 }
 
-/** Returns the names of the options that a usage text lists. */
 export const optionNames = (usage: string): string[] => Object.keys(optionsIn(usage))
 
-/** Returns the text of an option, if it is given. */
 export const textOf = (values: Values, name: string): string | undefined =>
   values[name] as string | undefined
 
@@ -75,7 +72,6 @@ export function countOf(values: Values, name: string, otherwise: number): number
   refuse(`${option(name)} ${text} must be a number from 1`)
 }
 
-/** Returns the texts of an option that may be repeated. */
 export const listOf = (values: Values, name: string): readonly string[] =>
   (values[name] as readonly string[] | undefined) ?? []
 

@@ -2,7 +2,6 @@ import { textOf, type Values } from './command.ts'
 import { loadEnvFiles } from './env-files.ts'
 import { loadLimiter, type LoadedLimiter } from './load-limiter.ts'
 
-/** The options that name a limiter. */
 export const LIMITER_USAGE = `  --limits FILE         exports your limiter (default: limits.ts, also in src, lib, app and server)
   --limiter NAME        the export, if it is not "limiter" or the only one
   --env FILE            the variables that the environment lacks (default: .env.local, .dev.vars, .env)

@@ -12,7 +12,6 @@ const NAMES = ['limits.ts', 'limits.mts', 'limits.js', 'limits.mjs']
 /** The places of a Worker, which may have its limiter in itself. */
 const WORKERS = ['worker.ts', 'src/worker.ts', 'src/index.ts']
 
-/** A limiter, and where it comes from. */
 export interface LoadedLimiter {
   readonly limiter: Limiter
   /** The path as it was given or found. */

@@ -113,7 +113,6 @@ export const untilAbortedOrLost = (store: LocalServer, signal: AbortSignal): Pro
     reportLoss(store, signal).then((isLost) => (isLost ? 1 : 0)),
   ])
 
-/** Waits for a signal. */
 async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

@@ -45,7 +45,6 @@ function dollarsIn(name: string, value: string): number {
   )
 }
 
-/** Returns a price in one line. */
 export function priceText(price: ModelPrice | undefined): string {
   if (!price) return 'as in the code'
   const { long, asOf } = price
@@ -60,6 +59,5 @@ function ratesText(rates: Partial<Record<(typeof RATES)[number], number>>): stri
   }).join(', ')
 }
 
-/** Returns the line of a change. */
 export const priceLine = ({ model, from, to }: ChangedPrice): string =>
   `${model}: ${priceText(from)} -> ${priceText(to)}`

@@ -1,7 +1,6 @@
 import { StoreError, type Limiter } from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'
 
-/** A key that no store has. */
 const NO_KEY = 'sluice-command'
 
 /**

@@ -2,7 +2,6 @@ import { listOf, textOf, type Values } from './command.ts'
 import { refuse } from './errors.ts'
 import { dimensionOption, option } from './wording.ts'
 
-/** The options that name a subject. */
 export const SUBJECT_USAGE = `  --tenant NAME         also --user, --route, --model, --plan
   --subject NAME=VALUE  another dimension; repeatable`
 

@@ -3,7 +3,6 @@ import type { UsageRow } from '@sluice/usage/report'
 import { unitsText } from '@sluice/core/internal/text'
 import { moreText, table } from './format.ts'
 
-/** The use of one tenant. */
 export interface Sums {
   /** Allowed requests. */
   requests: number

@@ -23,7 +23,6 @@ export class AvoidedCalls {
     return usd
   }
 
-  /** Forgets the calls of a tenant. */
   forget(tenant: string): void {
     for (const key of this.#usdByCall.keys()) {
       if (key.startsWith(keyOf(tenant, ''))) this.#usdByCall.delete(key)

@@ -29,7 +29,6 @@ export class Health {
     this.#store = { state, since: now, ...(cause !== undefined && { cause }) }
   }
 
-  /** Counts a problem by its message. */
   addProblem({ code, message }: ProblemRecord, now: number): void {
     const known = this.#problems.find((problem) => problem.message === message)
     const problem = { code, message, at: now, count: (known?.count ?? 0) + 1 }

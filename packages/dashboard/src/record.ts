@@ -119,7 +119,6 @@ function shortened(name: string | undefined): string | undefined {
   return `${name.slice(0, MAX_NAME)}…${hash.toString(36)}`
 }
 
-/** Returns the record of a decision. */
 export function decisionRecord(
   decision: Decision,
   subject: Subject,
@@ -168,7 +167,6 @@ function factOf(
   }
 }
 
-/** Returns the record of a settlement. */
 export function settledRecord(event: LimiterEvents['settled']): SettledRecord {
   const { id, charges, returned, overrun, corrections, wasReleased, replyWasLost } = event
   const moved: Record<string, number> = {}

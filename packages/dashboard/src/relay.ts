@@ -76,7 +76,6 @@ function environmentTarget(): () => RelayTarget | undefined {
   }
 }
 
-/** Returns a function that sends records in batches. */
 function createSender(
   target: () => RelayTarget | undefined,
   problem: (problem: Problem) => void,

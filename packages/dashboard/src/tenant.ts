@@ -19,7 +19,6 @@ interface PolicyEntry {
   cap?: CapCount
 }
 
-/** The state of one tenant. */
 export class Tenant {
   readonly name: string
   plan: string | undefined
@@ -116,13 +115,11 @@ export class Tenant {
     Object.assign(view, { limit, windowMs, enforced, freshAt, adapted })
   }
 
-  /** Counts a call that begins. */
   begin(limiter: string, usd: number): void {
     this.heldUsd += usd
     this.#setRunning(limiter, 1)
   }
 
-  /** Counts a call that has ended. */
   end(limiter: string, usd: number): void {
     this.heldUsd = Math.max(0, this.heldUsd - usd)
     this.#setRunning(limiter, -1)

@@ -16,7 +16,6 @@ export const watchWith = (options: SourceOptions, take: Take): Extension =>
     join: (host: ExtensionHost) => listen(listenersOf(options, take, host.policies)).join(host),
   })
 
-/** The limiter that an extension joins. */
 type ExtensionHost = Parameters<Extension['join']>[0]
 
 /** Returns listeners that reduce the events of a limiter with these rules to records. */

@@ -92,12 +92,10 @@ function assertOptions(options: object, rules: Readonly<Record<string, OptionRul
   }
 }
 
-/** Checks the options of `startRedisServer`. */
 export function assertServerOptions(options: object): void {
   assertOptions(options, { port: PORT_RULE })
 }
 
-/** Checks the options of `startLocal` and fills in the defaults. */
 export function resolveOptions(options: LocalOptions): ResolvedOptions {
   assertOptions(options, LOCAL_RULES)
   const { redisUrl, engine = 'auto' } = options

@@ -41,6 +41,5 @@ export function unitsBy(
   return total
 }
 
-/** Returns the cost of a decision by unit. */
 export const costBy = ({ policies }: Decision): Record<string, number> =>
   unitsBy(policies.map(({ unit, cost }) => ({ unit, units: cost })))

@@ -18,7 +18,6 @@ export interface FlushOptions {
   readonly flushEvery?: Duration
 }
 
-/** The names of these options. */
 export const FLUSH_OPTIONS: readonly string[] = ['flush', 'flushEvery']
 
 /** Creates a function that calls `flush` if it is due, past the response if the platform allows it. */

@@ -54,7 +54,6 @@ export interface ModelTelemetryOptions {
   readonly meterProvider?: MeterProvider
 }
 
-/** The names of these options. */
 export const MODEL_OPTIONS: readonly string[] = ['provider', 'operation', 'meterProvider']
 
 /** Returns the attributes that all metrics of these calls have. @throws ConfigError */

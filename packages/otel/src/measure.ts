@@ -13,7 +13,6 @@ export interface MeasureOptions {
   readonly maxValues?: number
 }
 
-/** The names of these options. */
 export const MEASURE_OPTIONS: readonly string[] = ['tenants', 'maxValues']
 
 /** Receives measurements: of durations milliseconds, of dollars micro-dollars. */
@@ -41,7 +40,6 @@ type Measured =
   | 'wait'
   | 'job'
 
-/** The listeners that measure. */
 export type Measuring = Required<Pick<Listeners, Measured>>
 
 /**
@@ -196,7 +194,6 @@ export function measure(
   }
 }
 
-/** Returns the code of an error, or the name of its class. */
 function errorType(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
   return typeof code === 'string' ? code : typeof name === 'string' ? name : '_OTHER'

@@ -11,7 +11,6 @@ import { METRICS, type MetricName } from './metric-table.ts'
 import { LABELS, type Labels } from './names.ts'
 import { instrumentsOf } from './sdk.ts'
 
-/** Creates a recorder that passes measurements to OpenTelemetry. */
 export function otelRecorder(provider: MeterProvider | undefined): Recorder & Required<Recorder> {
   const { isActive, find } = instrumentsOf(provider, createInstrument)
   return {

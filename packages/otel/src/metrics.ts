@@ -11,7 +11,6 @@ export interface MetricsOptions extends MeasureOptions, FlushOptions {
   readonly meterProvider?: MeterProvider
 }
 
-/** The names of these options. */
 export const METRICS_OPTIONS: readonly string[] = [
   'meterProvider',
   ...MEASURE_OPTIONS,

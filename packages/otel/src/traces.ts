@@ -23,7 +23,6 @@ export interface TracesOptions extends FlushOptions {
   readonly tracerProvider?: TracerProvider
 }
 
-/** The names of these options. */
 export const TRACES_OPTIONS: readonly string[] = ['partition', 'tracerProvider', ...FLUSH_OPTIONS]
 
 /** Reservations that a settlement's span can be linked to. */
@@ -57,7 +56,6 @@ export function traces(options: TracesOptions = {}): Extension {
   })
 }
 
-/** The part of an extension that makes the spans. */
 export interface Tracing {
   readonly before: (call: ExtensionCall) => undefined | Promise<undefined>
   readonly on: Required<Pick<Listeners, 'decision' | 'settled' | 'abandoned'>>

@@ -66,7 +66,6 @@ ${LIMITER_USAGE}`,
   },
 }
 
-/** The form of the name of a key. */
 const NAME = /^key_[0-9a-f]{16}$/
 
 interface Call {

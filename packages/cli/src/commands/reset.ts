@@ -114,7 +114,6 @@ async function stateOf(
   return policies.find((state) => state.name === name)
 }
 
-/** Returns the settings of these parts. */
 async function settingsOfAll(
   limiter: Limiter,
   parts: readonly Part[],

@@ -141,7 +141,6 @@ function changedLines(
 const textOfAll = (all: object, unit: string): string[] =>
   Object.entries(all).map(([name, value]) => `${name}=${valueText(unit, name, value)}`)
 
-/** Returns one entry of the settings as a line. */
 export function settingText(
   { policy, subject, settings, temporary }: ConfigurationEntry,
   unit = '',

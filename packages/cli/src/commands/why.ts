@@ -111,7 +111,6 @@ function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, name:
   refuse(`${option(name)} needs the tenant, and nothing else: ${dimensionOption('tenant', 'acme')}`)
 }
 
-/** Lists the denials that are recorded. */
 async function recent(limiter: Limiter, tenant: string, top: number): Promise<Result> {
   const { denyingText } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
   const denials = await recordedDenials(limiter, tenant)
@@ -151,7 +150,6 @@ function costOf(text: string | undefined): Readonly<Record<string, number>> {
   return Object.fromEntries(pairs)
 }
 
-/** Returns the cost of the latest denial of a subject, if a limiter records denials. */
 async function deniedCostOf(limiter: Limiter, subject: Readonly<Record<string, string>>) {
   const denials = await ifInstalled(() => import('@sluice/usage/denials'))
   return denials?.latestDeniedCost(limiter, subject)

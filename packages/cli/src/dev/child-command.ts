@@ -10,7 +10,6 @@ import { CommandError } from '../errors.ts'
 const GRACE_MS = 5_000
 const POLL_MS = 20
 
-/** A command that runs. */
 export interface ChildCommand {
   /** Resolves to its exit code when it has ended, with all that it has started. */
   readonly ended: Promise<number>

@@ -12,7 +12,6 @@ import { CommandError } from '../errors.ts'
 const HOST = '127.0.0.1'
 const STREAM = '/stream'
 
-/** A running server of the page. */
 export interface PageServer {
   /** The address of the page, for a browser. */
   readonly url: string

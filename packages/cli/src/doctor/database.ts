@@ -22,7 +22,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
     'let its user run the commands that the page "Going to production" lists, on the keys of the store',
 }
 
-/** The answers of one database. */
 interface Answer {
   /** The code word of a refused write. Empty if it was done. */
   readonly refusal: string

@@ -1,4 +1,3 @@
-/** Something that is wrong, and its remedy. */
 export interface Finding {
   /** Stable, for scripts. */
   readonly code: FindingCode
@@ -11,7 +10,6 @@ export const findingLines = (
   findings: readonly (Omit<Finding, 'code'> & { readonly code: string })[],
 ): string[] => findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
 
-/** Returns the findings among the results of checks. */
 export const findingsAmong = <Found extends object>(
   results: readonly (Found | false | undefined)[],
 ): Found[] => results.filter((result) => typeof result === 'object')

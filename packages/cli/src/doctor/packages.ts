@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { findPackage } from '../source/imports.ts'
 import { findingsAmong, type Finding } from './finding.ts'
 
-/** Returns what is wrong with the packages that a folder uses. */
 export function judgePackages(folder: string): Finding[] {
   const home = findPackage(folder, '@sluice')
   if (home === undefined) return []

@@ -13,7 +13,6 @@ import { nodes, nodesIn, textIn, type Node, type SourceModule } from '../source/
 import type { ProjectSource } from '../source/project-source.ts'
 import { findingsAmong, type Finding } from './finding.ts'
 
-/** Returns the names in settings, plans and routes that lead nowhere. */
 export async function judgePolicies(limiter: Limiter, source: ProjectSource): Promise<Finding[]> {
   return [
     ...(await judgeSettings(limiter)),

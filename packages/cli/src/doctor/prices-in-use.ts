@@ -12,7 +12,6 @@ import { lowerThanBill, type PriceFinding } from './bill.ts'
 import { findingsAmong } from './finding.ts'
 import { CALL_ANOTHER, DAY_MS, judgePrices, MAX_AGE_DAYS, NOTICE_DAYS } from './prices.ts'
 
-/** A model that is used, and its price. */
 export interface UsedModel {
   readonly model: string
   readonly price: ModelPrice | undefined

@@ -94,7 +94,6 @@ function ownPrices(source: ProjectSource): UsedPrice[] {
 const isListed = ({ model }: UsedPrice, own: readonly UsedPrice[]): boolean =>
   own.some((price) => price.model === model)
 
-/** Returns the prices that a table has for models that the source names. */
 function namedPrices(source: ProjectSource, table: Table): UsedPrice[] {
   const found = new Map<string, UsedPrice>()
   for (const [path, text] of source.texts) {
@@ -136,7 +135,6 @@ function usedPrice(
 const priceIn = (prices: Prices, model: string): ReturnType<Prices['get']> =>
   prices.get(prices.nameOf(model) ?? '')
 
-/** Returns the tables of `@sluice/ai` that the project imports. */
 async function importedTables(source: ProjectSource): Promise<Table[]> {
   const imported = new Map<string, string>()
   for (const [path, text] of source.texts) {

@@ -24,7 +24,6 @@ export interface StoreReport {
 
 const failedBy = (finding: Finding): StoreReport => ({ findings: [finding], isShared: false })
 
-/** Returns what is wrong with the store of a limiter. */
 export async function judgeStore(limiter: Limiter): Promise<StoreReport> {
   const subject = fullSubject(limiter, {})
   const tookMs: number[] = []

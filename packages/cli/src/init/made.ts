@@ -4,7 +4,6 @@ import { basename, join } from 'node:path'
 import { refuse } from '../errors.ts'
 import { FRAMEWORKS, templateOf, type Template } from './template.ts'
 
-/** A package.json. */
 interface Manifest {
   readonly type?: string
   readonly dependencies?: Readonly<Record<string, string>>
@@ -17,12 +16,10 @@ export const LOCAL_STORE = {
   UPSTASH_REDIS_REST_TOKEN: 'development',
 }
 
-/** A template in a folder. */
 export interface Made {
   readonly template: Template
   /** The other frameworks that the package.json names. */
   readonly others: readonly string[]
-  /** The files and their texts. */
   readonly files: readonly (readonly [path: string, text: string])[]
   readonly prefix: string
   /** The file of variables. */

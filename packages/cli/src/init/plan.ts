@@ -7,7 +7,6 @@ import { refuse } from '../errors.ts'
 import { exampleText, LOCAL_STORE, madeOf, manifestText, read } from './made.ts'
 import { nextSteps } from './next-steps.ts'
 
-/** A change to one file. */
 export interface Change {
   readonly path: string
   readonly kind:
@@ -112,7 +111,6 @@ function fileChange(folder: string, path: string, text: string): Change[] {
   return lacking === '' ? [] : [{ path: found, kind: 'keep', text: lacking }]
 }
 
-/** Returns the lines of a text that a file has nowhere. */
 function lackingLines(file: string, text: string): string {
   const known = new Set(file.split(/\r?\n/).map((line) => line.trim()))
   return text

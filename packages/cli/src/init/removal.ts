@@ -11,7 +11,6 @@ import {
   type Made,
 } from './made.ts'
 
-/** A file that goes, that loses lines, or that stays as it is. */
 export interface Removal {
   readonly path: string
   readonly kind:

@@ -6,7 +6,6 @@ import { createResultStream } from '../output.ts'
 import { listPages, readPage } from '../pages.ts'
 import { commandLine, textOf, TOOLS, type Given, type Tool } from './tools.ts'
 
-/** Options of `serve`. */
 export interface ServerOptions {
   readonly version: string
   /** True to offer tools that change something. */

@@ -9,7 +9,6 @@ type Argument = {
   readonly description: string
 }
 
-/** A command as a tool. */
 export interface Tool {
   readonly name: string
   readonly description: string
@@ -21,7 +20,6 @@ export interface Tool {
   readonly operands?: readonly string[]
 }
 
-/** The arguments of a call. */
 export type Given = Readonly<Record<string, unknown>>
 
 const argument =

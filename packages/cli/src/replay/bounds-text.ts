@@ -2,7 +2,6 @@
 import type { Bounds, ChangeBounds, DenialBounds } from '@sluice/replay'
 import { amountText, nameText, timeText, unitsText } from '@sluice/core/internal/text'
 
-/** The head of a table of tenants with bounds. */
 export const BOUNDS_HEAD: readonly string[] = [
   'tenant',
   'at least',
@@ -24,7 +23,6 @@ export function boundsSummary({ newlyDenied, nowAllowed }: ChangeBounds): string
   ]
 }
 
-/** Returns the rows of the table. */
 export const boundsRows = ({ tenants }: DenialBounds, top: number): string[][] =>
   tenants
     .slice(0, top)

@@ -4,7 +4,6 @@ import type { LogFormat, LogOptions } from '@sluice/replay'
 import { textOf, type Values } from '../command.ts'
 import { refuse } from '../errors.ts'
 
-/** The options that say how a log is read. */
 export const LOG_USAGE = `  --format NAME         csv, jsonl, json, otlp, access or alb (default: recognised by the first line); .gz is unzipped
   --columns F=C,F=C     the columns of time, tenant, user, route, model, plan, status, input, output, tokens, cost
                         (dollars), of other dimensions, and of units of your own (unit:images=image_count)

@@ -1,7 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { refuse } from '../errors.ts'
 
-/** A file that a command writes. */
 export interface OutputFile {
   write(text: string): void
   close(): void

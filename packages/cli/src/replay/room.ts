@@ -20,7 +20,6 @@ export interface Room {
   take(call: Denial['call'], policies: readonly PolicyState[]): boolean
 }
 
-/** Creates rooms in which no call has been. */
 export function createRoom(): Room {
   const budgets = new Map<string, Budget>()
   return {

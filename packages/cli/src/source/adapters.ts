@@ -4,7 +4,6 @@ import { calledBy, literal, propertyOf, valueOf } from './literal.ts'
 import { nodes, nodesIn, type Node, type SourceModule } from './module.ts'
 import type { ProjectSource } from './project-source.ts'
 
-/** A call of `rateLimit`. */
 export interface AdapterCall {
   readonly module: SourceModule
   /** The package that it is from, such as `@sluice/next`. */
@@ -38,7 +37,6 @@ function callsIn(module: SourceModule): AdapterCall[] {
   })
 }
 
-/** A call of a function of Sluice. */
 export interface SluiceCall {
   readonly node: Node
   readonly name: string

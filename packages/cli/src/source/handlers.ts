@@ -48,7 +48,6 @@ export interface Handler {
   readonly methods: readonly string[]
 }
 
-/** The routes of an app that are files. */
 export interface FileRoutes {
   readonly dependency: string
   readonly handlers: readonly Handler[]

@@ -2,7 +2,6 @@
 import { resolveImport } from './imports.ts'
 import { nameOf, nodes, textIn, type Binding, type Node, type SourceModule } from './module.ts'
 
-/** A node and its module. */
 export interface Value {
   readonly module: SourceModule
   readonly node: Node
@@ -113,7 +112,6 @@ export interface Property {
   readonly isCertain: boolean
 }
 
-/** Finds a property of an object literal. */
 export function propertyOf(given: Node, name: string): Property {
   const object = bare(given)
   if (object.type !== 'ObjectExpression') return { node: undefined, isCertain: false }

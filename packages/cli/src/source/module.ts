@@ -27,9 +27,7 @@ export interface SourceModule {
   readonly files: SourceFiles
   readonly path: string
   readonly program: Node
-  /** Imported names. */
   readonly imports: ReadonlyMap<string, Binding>
-  /** The declarations at its top level. */
   readonly declarations: ReadonlyMap<string, Node>
   /** The values of its top-level `const` declarations. */
   readonly constants: ReadonlyMap<string, Node>
@@ -129,13 +127,11 @@ export function nameOf(node: unknown): string {
   return name ?? value ?? ''
 }
 
-/** Returns the text of a string literal. */
 export function textIn(node: unknown): string | undefined {
   const { type, value } = (node ?? {}) as { type?: string; value?: unknown }
   return type === 'StringLiteral' ? (value as string) : undefined
 }
 
-/** Yields a node and all nodes below it. */
 export function* nodesIn(node: Node): Generator<Node> {
   yield node
   for (const [key, value] of Object.entries(node)) {

@@ -10,7 +10,6 @@ interface NextTesting {
   }): boolean
 }
 
-/** A pattern of a matcher. */
 interface Pattern {
   readonly source: string
   /** True if it also depends on headers, cookies or the query, which a client chooses. */

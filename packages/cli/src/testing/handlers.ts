@@ -5,7 +5,6 @@ import { nodesIn, type SourceModule } from '../source/module.ts'
 import { isMadeBy } from './origin.ts'
 import { pageName, type Project } from './project.ts'
 
-/** A handler that serves paths of the app. */
 export interface Handler {
   /** The path, as the folders write it. */
   readonly pattern: string
@@ -114,7 +113,6 @@ function openMethods(project: Project, file: string, kind: 'route' | 'api'): rea
   return methods.filter((method) => !isWrapped(method))
 }
 
-/** Returns true if the project contains a server function. */
 function hasServerFunctions(project: Project, folder = ''): boolean {
   return readdirSync(join(project.folder, folder), { withFileTypes: true }).some((entry) => {
     const path = join(folder, entry.name)

@@ -9,7 +9,6 @@ import {
   type SourceModule,
 } from '../source/module.ts'
 
-/** A Next.js project on disk. */
 export interface Project extends SourceFiles {
   /** The part of a path for the folder that has `app`, `pages` and the middleware: empty, or `src`. */
   readonly base: string
@@ -19,7 +18,6 @@ export interface Project extends SourceFiles {
   module(path: string): SourceModule
 }
 
-/** Finds the folders and extensions of the project at `folder`. */
 export function projectAt(folder: string, pageExtensions: readonly string[] | undefined): Project {
   const modules = new Map<string, SourceModule>()
   const files = {
@@ -68,7 +66,6 @@ export function settingsNamed(files: SourceFiles, name: string): Value[] {
 
 const DEFAULT_EXTENSIONS = ['tsx', 'ts', 'jsx', 'js']
 
-/** Reads the `pageExtensions` of the project's configuration. */
 function readPageExtensions(files: SourceFiles): readonly string[] {
   const [setting] = settingsNamed(files, 'pageExtensions')
   if (setting === undefined) return DEFAULT_EXTENSIONS
@@ -79,5 +76,4 @@ function readPageExtensions(files: SourceFiles): readonly string[] {
   )
 }
 
-/** Returns the file of a module. */
 export const fileOf = ({ files, path }: SourceModule): string => join(files.folder, path)

@@ -2,7 +2,6 @@ import { literal, propertyOf, type Value } from '../source/literal.ts'
 import { nameOf, nodesIn, type Node } from '../source/module.ts'
 import { fileOf, settingsNamed, type Project } from './project.ts'
 
-/** A rewrite of `next.config`. */
 export interface Rewrite {
   readonly source: string
   readonly destination: string

@@ -9,7 +9,6 @@ const PERIODS: Readonly<Record<keyof typeof RANGES, string>> = {
   hours: 'the last 3 hours',
 }
 
-/** The sums of a period. */
 export interface PeriodSums {
   readonly allowed: number
   readonly denied: number

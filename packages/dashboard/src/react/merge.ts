@@ -2,7 +2,6 @@ import type { PolicyView, Tick, View } from '../view.ts'
 
 const KEPT_MS = { seconds: 300_000, minutes: 180 * 60_000 }
 
-/** Returns a view with the changes of an update. */
 export function mergeView(view: View, update: View): View {
   const tenants = new Map(view.tenants.map((tenant) => [tenant.tenant, tenant]))
   for (const tenant of update.tenants) tenants.set(tenant.tenant, tenant)

@@ -13,7 +13,6 @@ export const RANGES: Readonly<Record<'minute' | 'minutes' | 'hours', Range>> = {
   hours: { spanMs: 60_000, spans: 180 },
 }
 
-/** Returns the point of a tenant, or of all together, in a tick. */
 export function pointIn(tick: Tick | undefined, tenant: string | undefined): Point | undefined {
   if (!tick || tenant === undefined) return tick?.all
   // A tenant may be named as a property that every object has.

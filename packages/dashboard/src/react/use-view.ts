@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'react'
 import type { View } from '../view.ts'
 import { mergeView } from './merge.ts'
 
-/** The state of the connection to the server. */
 export type Connection = 'connecting' | 'live' | 'lost'
 
 const RETRY_MS = 3_000

@@ -53,11 +53,9 @@ export function axisDollarsOf(micro: number, step: number): string {
   return withDigits(micro, step >= 1_000_000 ? 0 : Math.max(2, 6 - Math.floor(Math.log10(step))))
 }
 
-/** Formats an amount of a policy's unit. */
 export const amountOf = (unit: string, units: number): string =>
   unit === 'usd' ? dollarsOf(units) : countOf(units)
 
-/** Formats a time of day with seconds. */
 export const timeOf = (at: number): string => new Date(at).toLocaleTimeString('en-GB')
 
 const CAUSES: Readonly<Record<string, string>> = {

@@ -11,7 +11,6 @@ import { errorJson, replyJson, type Encoding } from './reply-json.ts'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT'])
 
-/** The HTTP status and the JSON text of an answer. */
 export interface Answer {
   status: number
   json: string

@@ -13,7 +13,6 @@ export function replyJson(reply: Reply, encoding: Encoding): string {
   return `{"result":${isOk ? '"OK"' : valueJson(reply, encoding)}}`
 }
 
-/** Returns the JSON text of `{ error }`. */
 export const errorJson = (message: string): string => JSON.stringify({ error: message })
 
 function valueJson(reply: Reply, encoding: Encoding): string {

@@ -26,7 +26,6 @@ export const FAMILIES: Readonly<Record<Exclude<MetricName, GaugeName>, string>> 
   'answers.cut': 'a',
 }
 
-/** A metric that counts events. */
 export type CountedMetric = keyof typeof FAMILIES
 
 /** The labels of the series that has none. */

@@ -3,7 +3,6 @@ import type { GaugeValue } from '../queue-counts.ts'
 import { labelText } from './label-text.ts'
 import { FAMILIES, type CountedMetric, type SeriesValues } from './series.ts'
 
-/** The content type of Prometheus' text format. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The endings that Prometheus' names have by unit. */

@@ -15,13 +15,10 @@ export type Definitions = Record<string, Definition>
 
 type Run = Definition['run']
 
-/** Defines a command that only reads. */
 export const reads = (arity: number, run: Run): Definition => ({ arity, run })
 
-/** Defines a command that may write. */
 export const writes = (arity: number, run: Run): Definition => ({ arity, write: true, run })
 
-/** Returns an argument that the arity check guarantees. */
 export const at = (args: readonly string[], index: number): string => args[index] ?? ''
 
 /** Splits `a 1 b 2` into pairs. */

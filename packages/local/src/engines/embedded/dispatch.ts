@@ -41,7 +41,6 @@ export function unknownCommand(name: string, args: readonly string[]): CommandEr
   return new CommandError(text.replace(/[\r\n]/g, ' '))
 }
 
-/** Returns Redis's error for too few or too many arguments. */
 export const wrongArity = (name: string): CommandError =>
   new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`)
 
@@ -49,7 +48,6 @@ export const wrongArity = (name: string): CommandError =>
 export const run = (definition: Definition, keyspace: Keyspace, args: string[]): Value =>
   catchFault(() => definition.run(keyspace, args))
 
-/** Returns the error of a command that must not run now. */
 export function refusalOf(
   name: string,
   { write }: Definition,

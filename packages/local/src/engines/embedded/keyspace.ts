@@ -12,14 +12,12 @@ interface Entry {
 /** All keys of a moment. */
 export type Snapshot = ReadonlyMap<string, Readonly<Entry>>
 
-/** Returns the error of a command that must not run now. */
 export type Refuse = (name: string, isWrite: boolean) => string | undefined
 
 const SWEEP_INTERVAL_MS = 1_000
 
 /** Holds all keys. Time stands still during a command or a script; `beginTick` advances it. */
 export class Keyspace {
-  /** Returns the error of a command that must not run now. */
   readonly refuse: Refuse
   readonly #clock: () => number
   #entries = new Map<string, Entry>()

@@ -1,4 +1,3 @@
-/** A member and its score. */
 export type Scored = readonly [member: string, score: number]
 
 /** A set of members, ordered by score and then by bytes. */

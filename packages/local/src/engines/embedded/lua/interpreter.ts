@@ -19,7 +19,6 @@ export interface ScriptBudget {
   readonly ms: number
 }
 
-/** A script and its SHA-1. */
 export interface Script {
   readonly sha: string
   readonly body: string
@@ -63,7 +62,6 @@ export class Interpreter {
     return failure instanceof CommandError ? failure : undefined
   }
 
-  /** Forgets a compiled script. */
   release({ sha }: Script): void {
     const reference = this.#references.get(sha)
     this.#references.delete(sha)
