@@ -69,7 +69,7 @@ export function countOf(values: Values, name: string, otherwise: number): number
   const text = textOf(values, name)
   if (text === undefined) return otherwise
   if (/^[1-9]\d*$/.test(text)) return Number(text)
-  refuse(`${option(name)} ${text} must be a number from 1`)
+  return refuse(`${option(name)} ${text} must be a number from 1`)
 }
 
 export const listOf = (values: Values, name: string): readonly string[] =>
@@ -90,5 +90,5 @@ export function entryOf<Entry>(
 ): Entry {
   if (Object.hasOwn(entries, name)) return entries[name] as Entry
   const none = /^[a-z][a-z-]{0,15}$/.test(name) ? `no ${kind} "${name}"` : `no such ${kind}`
-  refuse(`there is ${none}${of}; there are ${Object.keys(entries).join(', ')}`)
+  return refuse(`there is ${none}${of}; there are ${Object.keys(entries).join(', ')}`)
 }

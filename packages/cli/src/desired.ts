@@ -7,7 +7,7 @@ export function desiredIn(
   { configuration }: Readonly<Record<string, unknown>>,
 ): readonly DesiredEntry[] {
   if (Array.isArray(configuration)) return configuration as DesiredEntry[]
-  refuse(
+  return refuse(
     `${file} exports no list "configuration", such as: export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]`,
   )
 }

@@ -33,7 +33,7 @@ function variablesIn(folder: string, file: string, isRequired: boolean): Variabl
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (isMissing && !isRequired) return undefined
     if (isMissing) refuse(`there is no file ${file}. Name another: ${limiterOption('--env FILE')}`)
-    refuse(`${file} cannot be read: ${(error as Error).message}`)
+    return refuse(`${file} cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -52,7 +52,7 @@ export function variableOf(name: string, folder: string): { value: string; file:
     if (value) return { value, file }
   }
   const state = found.length === 0 ? 'none of them exists' : `it is not set in ${found.join(', ')}`
-  refuse(
+  return refuse(
     `found no ${name}. Looked in ${ENV_FILES.join(', ')} of ${folder}: ${state}. Make one: echo "${name}=$(openssl rand -hex 32)" >> .env.local`,
   )
 }

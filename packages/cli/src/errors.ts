@@ -32,7 +32,7 @@ export async function installed<Module>(
     return await load()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    refuse(`needs ${names.replaceAll(' ', ' and ')}: npm install --save-dev ${names}`)
+    return refuse(`needs ${names.replaceAll(' ', ' and ')}: npm install --save-dev ${names}`)
   }
 }
 

@@ -48,7 +48,7 @@ async function bindings(): Promise<Readonly<Record<string, unknown>>> {
     return { [binding]: remoteObjects({ url, token }) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    refuse(
+    return refuse(
       `SLUICE_OBJECTS_${error.option === 'remoteObjects.url' ? 'URL' : 'TOKEN'} ${error.reason}`,
     )
   }

@@ -40,7 +40,7 @@ export async function loadLimiter(
   const isOne = new Set(limiters.map(([, value]) => value)).size === 1
   const chosen = named ?? (name === undefined && isOne ? limiters[0] : undefined)
   if (chosen) return { limiter: chosen[1] as Limiter, file, name: chosen[0], exported }
-  refuse(whyNone(file, exported, limiters, name))
+  return refuse(whyNone(file, exported, limiters, name))
 }
 
 /**
@@ -58,7 +58,7 @@ export async function loadLimits(
   const file = path || findLimits(folder)
   const absolute = resolve(folder, file)
   if (existsSync(absolute)) return { file, exported: await importFile(file, absolute) }
-  refuse(`there is no file ${file}. Name another: ${limiterOption(`${option} FILE`)}`)
+  return refuse(`there is no file ${file}. Name another: ${limiterOption(`${option} FILE`)}`)
 }
 
 function findLimits(folder: string): string {
@@ -67,7 +67,7 @@ function findLimits(folder: string): string {
     paths.find((path) => existsSync(join(folder, path))) ??
     WORKERS.find((path) => hasLimiter(join(folder, path)))
   if (found !== undefined) return found
-  refuse(
+  return refuse(
     `found no file of limits in ${folder}. Looked for limits.ts, also in src, lib, app and server, and for a Worker that exports one. Name it: ${limiterOption('--limits FILE')}`,
   )
 }
@@ -92,7 +92,7 @@ async function importFile(file: string, absolute: string): Promise<Record<string
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     const [, hint] = HINTS.find(([part]) => part.test(reason)) ?? []
-    refuse(`${file} does not load: ${reason}${hint?.() ?? ''}`)
+    return refuse(`${file} does not load: ${reason}${hint?.() ?? ''}`)
   }
 }
 

@@ -20,7 +20,7 @@ export function listPages(): string {
 /** Returns a page. @throws CommandError When there is none of this name. */
 export function readPage(name: string): string {
   if (pageNames().includes(name)) return read(name)
-  refuse(`there is no page "${name}". Without a topic, all are listed`)
+  return refuse(`there is no page "${name}". Without a topic, all are listed`)
 }
 
 const read = (name: string): string => readFileSync(new URL(`${name}.md`, FOLDER), 'utf8')

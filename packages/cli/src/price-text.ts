@@ -32,7 +32,7 @@ export function priceOfTexts(texts: readonly string[], today: string): ModelPric
 
 function rateIn(name: string, text: string): string {
   if (RATES.some((rate) => rate === name)) return name
-  refuse(
+  return refuse(
     `${text} must be a price, such as ${pair('input', '$2')}. There are ${RATES.join(', ')}, these with long. in front, above, ${TEXTS.join(', ')}`,
   )
 }
@@ -40,7 +40,7 @@ function rateIn(name: string, text: string): string {
 function dollarsIn(name: string, value: string): number {
   const dollars = microDollarsOf(value)
   if (dollars !== undefined) return dollars
-  refuse(
+  return refuse(
     `${name} counts dollars per million tokens: write ${pair(name, `$${value.replace(/^\$/, '')}`)}, with the sign and in quotes`,
   )
 }

@@ -134,7 +134,7 @@ function parse(name: string, command: Command, args: string[]) {
     const isStray = code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL'
     // Its sentences after the first are about the syntax of its options.
     const [text = ''] = isStray ? ['Unexpected argument'] : message.split(/\.? *\n|\. /)
-    refuse(`${text}. See: sluice ${name} --help`)
+    return refuse(`${text}. See: sluice ${name} --help`)
   }
 }
 

@@ -19,7 +19,7 @@ export function stoppablePolicies(limiter: Limiter, file: string): readonly stri
     extensions.some(({ configures }) => configures(name, 'limit')),
   )
   if (names.length > 0) return names
-  refuse(
+  return refuse(
     ofTenants.length > 0
       ? `no limit of a tenant may be changed: allow the limit of ${ofTenants.join(', ')} by runtimeConfiguration in ${file}`
       : `no policy counts by tenant alone, on all routes, but ${namesOf(rules).join(', ')}: add one per ['tenant'] to ${file}, and allow its limit by runtimeConfiguration`,
@@ -34,5 +34,5 @@ const namesOf = (rules: readonly PolicyRule[]): string[] => [
 export function tenantIn(name: string, given: readonly string[]): { readonly tenant: string } {
   const [tenant, ...others] = given
   if (tenant !== undefined && others.length === 0) return { tenant }
-  refuse(`name one tenant, such as: sluice ${name} acme`)
+  return refuse(`name one tenant, such as: sluice ${name} acme`)
 }

@@ -14,7 +14,7 @@ export function subjectOf(values: Values): Readonly<Record<string, string>> | un
   const others = listOf(values, 'subject').map((text) => {
     const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? []
     if (name !== undefined && value !== undefined) return [name, value] as const
-    refuse(
+    return refuse(
       `${option('subject')} ${text} must have a name and a value, such as ${dimensionOption('project', 'p1')}`,
     )
   })

@@ -22,9 +22,11 @@ export function amountOf(
   const dollars = microDollarsOf(text)
   if (dollars !== undefined) {
     if (unit === 'usd') return dollars
-    refuse(`${name} counts ${unit}s, not dollars: ${pair(of, text.slice(1))}`)
+    return refuse(`${name} counts ${unit}s, not dollars: ${pair(of, text.slice(1))}`)
   }
   if (!/^\d+(\.\d+)?$/.test(text)) return text
   if (unit !== 'usd') return Number(text)
-  refuse(`${name} counts dollars: write ${pair(of, `$${text}`)}, with the sign and in quotes`)
+  return refuse(
+    `${name} counts dollars: write ${pair(of, `$${text}`)}, with the sign and in quotes`,
+  )
 }

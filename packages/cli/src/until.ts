@@ -23,7 +23,7 @@ export function untilOf(text: string): Date {
   const time = new Date(text)
   const [, date] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
   if (date !== undefined && isInCalendar(date) && !Number.isNaN(time.getTime())) return time
-  refuse(
+  return refuse(
     `${option('until')} ${text} must be a duration, such as 24h or 3d, or a time with a zone, such as 2026-11-28T18:00Z`,
   )
 }

@@ -49,7 +49,9 @@ export function sumsTable(
     .slice(0, top)
     .map(([tenant, { requests, denied, tokens, usd }]) => [
       tenant || '(none)',
-      ...[requests, denied, tokens].map((count) => String(shown(count))),
+      String(shown(requests)),
+      String(shown(denied)),
+      String(shown(tokens)),
       unitsText(shown(usd), 'usd'),
     ])
   const head = ['tenant', 'allowed', 'denied', 'tokens', 'dollars']

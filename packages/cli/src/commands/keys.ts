@@ -170,7 +170,7 @@ async function revoke(limiter: Limiter, { id, isMade }: Call): Promise<Result> {
 async function find(limiter: Limiter, id: string): Promise<ApiKey> {
   const key = await readApiKey(limiter, id)
   if (key) return key
-  refuse(`there is no key ${id}. List them: sluice keys --tenant NAME`)
+  return refuse(`there is no key ${id}. List them: sluice keys --tenant NAME`)
 }
 
 /** @throws CommandError When it has been replaced, or has expired. */
@@ -195,7 +195,7 @@ function overlapText(old: ApiKey, overlap: string | 0): string {
 function tenantOf(values: Values): string {
   const tenant = textOf(values, 'tenant')
   if (tenant) return tenant
-  refuse('name whose keys, such as --tenant acme')
+  return refuse('name whose keys, such as --tenant acme')
 }
 
 function newKeyOptions(values: Values) {
@@ -211,7 +211,7 @@ function timeOf(values: Values, name: string): `${number}d` | undefined {
     durationMs(name, text)
     return text as `${number}d`
   } catch {
-    refuse(`--${name} ${text} must be a duration, such as 12h or 90d, of at most 366 days`)
+    return refuse(`--${name} ${text} must be a duration, such as 12h or 90d, of at most 366 days`)
   }
 }
 

@@ -103,14 +103,14 @@ function tenantOf(values: Values, log: string | undefined): string | undefined {
   const ofLogs = [...optionNames(LOG_USAGE), 'suggest', 'except', 'comment']
   const given = ofLogs.find((name) => values[name] !== undefined)
   if (given === undefined) return tenant
-  refuse(`${option(given)} is for a log, and ${option('denials')} has none`)
+  return refuse(`${option(given)} is for a log, and ${option('denials')} has none`)
 }
 
 function exceptOf(values: Values): readonly string[] | undefined {
   const text = textOf(values, 'except')
   if (text === undefined) return undefined
   if (values['suggest'] === true) return itemsOf('except', text)
-  refuse(
+  return refuse(
     `${option('except')} needs ${option('suggest')}: it names who may be denied by the smallest limits`,
   )
 }

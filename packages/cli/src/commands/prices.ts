@@ -173,5 +173,5 @@ const NOTHING: Readonly<Record<string, string>> = {
 function readText(folder: string, path: string): string {
   const file = resolve(folder, path)
   if (existsSync(file)) return readFileSync(file, 'utf8')
-  refuse(`there is no file ${path}`)
+  return refuse(`there is no file ${path}`)
 }

@@ -76,7 +76,7 @@ function partOf(
   if (missing !== undefined) refuse(`${countsBy}: add ${dimensionOption(missing, 'NAME')}`)
   const others = Object.entries(subject).filter(([dimension]) => !per.includes(dimension))
   if (others.length === 0) return subject
-  refuse(`${countsBy}: leave out ${subjectText(Object.fromEntries(others))}`)
+  return refuse(`${countsBy}: leave out ${subjectText(Object.fromEntries(others))}`)
 }
 
 function settingsIn(

@@ -45,7 +45,7 @@ const VARIABLE = /^[A-Z][A-Z0-9_]{0,63}$/
 function claimOf(text: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=([^]*)$/.exec(text) ?? []
   if (name !== undefined && value !== undefined) return [name, value]
-  refuse('--claim must be NAME=VALUE, such as --claim user=u_17')
+  return refuse('--claim must be NAME=VALUE, such as --claim user=u_17')
 }
 
 function claimsOf(
@@ -65,7 +65,7 @@ function lifetimeOf(text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const seconds = Number(number) * (UNIT_SECONDS[unit] ?? Number.NaN)
   if (seconds >= 1 && seconds <= MAX_SECONDS) return seconds
-  refuse(`--expires ${text} must be a number of s, m, h or d up to 30d, such as 15m`)
+  return refuse(`--expires ${text} must be a number of s, m, h or d up to 30d, such as 15m`)
 }
 
 /** The error never contains the secret. */
@@ -74,7 +74,7 @@ function secretOf(variable: string, folder: string): string {
     refuse('--variable must be the name of a variable, such as JWT_SECRET')
   const { value, file } = variableOf(variable, folder)
   if (value.length >= MIN_SECRET_LENGTH) return value
-  refuse(
+  return refuse(
     `${variable} of ${file} is too short for HS256: it must have at least ${MIN_SECRET_LENGTH} characters. Make one: openssl rand -hex 32`,
   )
 }

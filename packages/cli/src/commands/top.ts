@@ -93,7 +93,7 @@ function rateText(tookMs: number, sums: readonly [tenant: string, Sums][], most:
 function everyOf(text: string): number {
   const ms = durationOf(text)
   if (ms !== undefined && ms >= FLUSH_MS && ms <= HOUR_MS) return ms
-  refuse(
+  return refuse(
     `${option('every')} ${text} must be a duration from 5s, in which processes save usage, to 1h`,
   )
 }

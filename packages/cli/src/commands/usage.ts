@@ -47,7 +47,7 @@ function timeOf(values: Values, name: string): Date | undefined {
   const ms = durationOf(text)
   const time = ms === undefined ? new Date(text) : new Date(Date.now() - ms)
   if (ms !== undefined || (date !== undefined && isInCalendar(date))) return time
-  refuse(
+  return refuse(
     `${option(name)} ${text} must be a date, such as 2026-11-01, a time with a zone, or a duration before now, such as 24h`,
   )
 }

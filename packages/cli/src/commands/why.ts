@@ -108,7 +108,9 @@ function assertTogether(values: Values): void {
 /** @throws CommandError When a subject is not a tenant alone. */
 function tenantIn({ tenant, ...others }: Readonly<Record<string, string>>, name: string): string {
   if (tenant !== undefined && Object.keys(others).length === 0) return tenant
-  refuse(`${option(name)} needs the tenant, and nothing else: ${dimensionOption('tenant', 'acme')}`)
+  return refuse(
+    `${option(name)} needs the tenant, and nothing else: ${dimensionOption('tenant', 'acme')}`,
+  )
 }
 
 async function recent(limiter: Limiter, tenant: string, top: number): Promise<Result> {
@@ -143,7 +145,7 @@ function costOf(text: string | undefined): Readonly<Record<string, number>> {
     const asked = { name: option('cost'), unit: unit ?? '' }
     const units = amount === '0' ? 0 : amountOf(amount ?? '', asked, asked.unit)
     if (unit !== undefined && typeof units === 'number') return [unit, units] as const
-    refuse(
+    return refuse(
       `${option('cost')} ${item} must be a unit and an amount, such as ${pair('token', '1200')}`,
     )
   })

@@ -81,7 +81,7 @@ function readManifest(folder: string): Manifest | undefined {
     // Some editors begin a file with a byte order mark, which npm accepts.
     return JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')) as Manifest
   } catch (error) {
-    refuse(`package.json does not parse: ${(error as Error).message}`)
+    return refuse(`package.json does not parse: ${(error as Error).message}`)
   }
 }
 
@@ -110,7 +110,7 @@ function detect(manifest: Manifest | undefined): readonly [string, ...string[]] 
   const what = manifest
     ? 'package.json names no framework that is known here'
     : 'there is no package.json'
-  refuse(`${what}. Name one: --framework NAME, of ${NAMES}`)
+  return refuse(`${what}. Name one: --framework NAME, of ${NAMES}`)
 }
 
 function frameworksIn(manifest: Manifest | undefined): readonly string[] {
@@ -127,7 +127,7 @@ export const frameworksFor = (folder: string): readonly string[] => [
 
 function known(framework: string): string {
   if (FRAMEWORKS.has(framework)) return framework
-  refuse(`--framework ${framework} must be one of ${NAMES}`)
+  return refuse(`--framework ${framework} must be one of ${NAMES}`)
 }
 
 /** Returns the text of the file that names the variables. */
@@ -140,6 +140,6 @@ export function read(folder: string, path: string): string {
   try {
     return readFileSync(join(folder, path), 'utf8')
   } catch (error) {
-    refuse(`${path} cannot be read: ${(error as Error).message}`)
+    return refuse(`${path} cannot be read: ${(error as Error).message}`)
   }
 }

@@ -137,7 +137,7 @@ function logOf(folder: string, path: string): string {
     if (file === undefined) refuse(`there is no file ${path} in the project`)
     if (isLogName(relative(root, file)) && statSync(file).isFile()) return file
   }
-  refuse(
+  return refuse(
     'log must be a file of the project such as requests.csv: .csv, .tsv, .jsonl, .json, .ndjson, .log or .txt, also with .gz, in no folder that begins with a dot. A link must lead to such a file',
   )
 }

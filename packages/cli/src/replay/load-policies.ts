@@ -32,7 +32,7 @@ export async function loadPolicies(
   if (limiter) return policySet(basename(file), { limiter, prices })
   if (policies) return policySet(basename(file), { policies, plans, prices })
   const names = Object.keys(exported).join(', ') || 'nothing'
-  refuse(`${file} must export "limiter" or "policies"; it exports ${names}`)
+  return refuse(`${file} must export "limiter" or "policies"; it exports ${names}`)
 }
 
 function pickExports(exported: LimitsModule): LimitsModule {

@@ -44,14 +44,14 @@ export function logOptionsOf(values: Values): LogOptions {
 export function itemsOf(option: string, text: string): string[] {
   const items = text.split(',').map((item) => item.trim())
   if (items.every((item) => item !== '')) return items
-  refuse(`--${option} ${text} must be a list such as "a,b"`)
+  return refuse(`--${option} ${text} must be a list such as "a,b"`)
 }
 
 function columnsOf(text: string): Record<string, string> {
   const pairs = itemsOf('columns', text).map((pair) => {
     const [, field, column] = /^([^=]+)=(.+)$/.exec(pair) ?? []
     if (field !== undefined && column !== undefined) return [field, column] as const
-    refuse(`--columns ${text} must be a list such as "time=ts,tenant=org_id"`)
+    return refuse(`--columns ${text} must be a list such as "time=ts,tenant=org_id"`)
   })
   return Object.fromEntries(pairs)
 }
@@ -66,7 +66,7 @@ function statusesOf(text: string | undefined): number[] {
   if (text === undefined) return []
   return itemsOf('ignore-status', text).map((item) => {
     if (/^[1-5]\d\d$/.test(item)) return Number(item)
-    refuse(`--ignore-status ${text} must be a list of statuses such as "401,404"`)
+    return refuse(`--ignore-status ${text} must be a list of statuses such as "401,404"`)
   })
 }
 
@@ -74,5 +74,5 @@ function numberOf(values: Values, option: string): number | undefined {
   const text = textOf(values, option)
   if (text === undefined) return undefined
   if (/^\d+$/.test(text)) return Number(text)
-  refuse(`--${option} ${text} must be a whole number`)
+  return refuse(`--${option} ${text} must be a whole number`)
 }
