@@ -5,7 +5,7 @@ import { openLog, replay, policySet } from '@sluice/replay'
 import type { Call, Limits, Log, LogOptions, Replay, ReplayOptions } from '@sluice/replay'
 import { afterAll } from 'vitest'
 
-const folder = mkdtempSync(join(tmpdir(), 'replay-'))
+export const folder = mkdtempSync(join(tmpdir(), 'replay-'))
 let files = 0
 
 afterAll(() => {

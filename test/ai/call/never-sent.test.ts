@@ -29,7 +29,8 @@ const PATH = '/v1/chat/completions'
 const UNREACHABLE: Readonly<Record<string, () => string>> = {
   'a closed port': () => `http://127.0.0.1:${closed}${PATH}`,
   'a closed port of a name with several addresses': () => `http://localhost:${closed}${PATH}`,
-  'a name that nobody has': () => `http://nobody.invalid${PATH}`,
+  // Longer than a name may be, so that no server is asked.
+  'a name that nobody has': () => `http://${'nobody'.repeat(11)}.invalid${PATH}`,
 }
 
 const options = { prices: PRICES, maxOutput: 1_000, onError: () => {} }

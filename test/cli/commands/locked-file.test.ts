@@ -56,7 +56,7 @@ it('each command says to stop the app that has locked its file', async () => {
   try {
     const answers = []
     for (const command of COMMANDS) {
-      const { out, err, exitCode } = await app.terminal(command.split(' '))
+      const { out, err, exitCode } = await app.sluice(command.split(' '))
       // A line of the limiter itself begins with "Sluice:".
       const [own = ''] = /^sluice: .*$/m.exec(err) ?? []
       answers.push([command, exitCode, /For a command, stop the app first/.test(out + own)])

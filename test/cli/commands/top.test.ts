@@ -3,6 +3,8 @@ import type { UsageRow } from '@sluice/usage/report'
 import { afterAll, expect, it } from 'vitest'
 import { rowsSince, sumsByTenant } from '../../../packages/cli/dist/usage-sums.js'
 import { sharedRedisOverHttp } from '../../support/running-redis.ts'
+import { freshPrefix } from '../../support/stores.ts'
+import { limitsFile } from '../limits.ts'
 import { createOperator, jsonOf } from '../operator.ts'
 import { removeProjects } from '../project.ts'
 
@@ -17,7 +19,9 @@ it('shows what was used between two reads, and nothing of before', async () => {
     await flushUsage(running)
   }
   await spend('long-ago', 9)
+  app.write('src/quiet.ts', limitsFile(freshPrefix()))
   const watched = app.sluice(['top', '--every', '5s', '--json'])
+  const unused = app.sluice(['top', '--every', '5s', '--limits', 'src/quiet.ts'])
   let left = 200
   const more = setInterval(() => {
     left -= 1
@@ -27,9 +31,9 @@ it('shows what was used between two reads, and nothing of before', async () => {
   clearInterval(more)
   expect(tenants.map(({ tenant }) => tenant)).toEqual(['acme', 'globex'])
   expect(tenants.every(({ usd }) => usd > 0)).toBe(true)
-  const quiet = createOperator(redis.local)
-  const { out } = await quiet.app.sluice(['top', '--every', '5s'])
-  expect(out).toMatch(/^In the last [1-9]\d* s, for a minute: nothing was recorded\.$/)
+  expect((await unused).out).toMatch(
+    /^In the last [1-9]\d* s, for a minute: nothing was recorded\.$/,
+  )
 })
 
 const row = (start: number, tenant: string, usd: number): UsageRow => ({

@@ -1,22 +1,21 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { pathOf, write } from '../../replay/support.ts'
+import { folder, pathOf, write } from '../../replay/support.ts'
+import { COMMAND } from '../project.ts'
+import { runHere, type Ran } from '../run-here.ts'
 
-const COMMAND = fileURLToPath(new URL('../../../packages/cli/bin/sluice.js', import.meta.url))
 const CORE = import.meta.resolve('@sluice/core')
 const MEMORY = import.meta.resolve('@sluice/core/memory')
 
 const LOG = `time,tenant,tokens\n${[0, 1, 2, 3].map((s) => `${1_772_366_400 + s},acme,10`).join('\n')}\nx`
 
-function run(...args: readonly string[]): {
-  status: number | null
-  stdout: string
-  stderr: string
-} {
-  return spawnSync(process.execPath, [COMMAND, 'replay', ...args], { encoding: 'utf8' })
-}
+/** Runs the command in this process. */
+const run = (...args: readonly string[]): Promise<Ran> => runHere(folder, ['replay', ...args])
+
+/** Runs Node.js with the command in a process of its own, as a terminal does. */
+const terminal = (options: readonly string[], ...args: readonly string[]) =>
+  spawnSync(process.execPath, [...options, COMMAND, 'replay', ...args], { encoding: 'utf8' })
 
 /** A line of an access log. */
 const accessLine = (path: string): string =>
@@ -35,7 +34,7 @@ ${text === 'limiter' ? 'export const limiter = createLimiter({ store: memory(), 
 
 describe('sluice replay', () => {
   it('prints what the limits of a TypeScript file would have denied', () => {
-    const { status, stdout, stderr } = run(write('log.csv', LOG), '--limits', limits(3))
+    const { status, stdout, stderr } = terminal([], write('log.csv', LOG), '--limits', limits(3))
     expect(stderr).toMatch(/^replay: \d+ %$/m)
     expect(status).toBe(0)
     expect(stdout).toMatch(
@@ -47,12 +46,12 @@ describe('sluice replay', () => {
     expect(stdout).toContain('A denied call is not sent again')
   })
 
-  it('fails if more lines than not cannot be read, and names the first', () => {
+  it('fails if more lines than not cannot be read, and names the first', async () => {
     const broken = `time,tenant\n${'yesterday,acme\n'.repeat(12_031)}1772366400,acme`
-    const { status, stdout, stderr } = run(write('log.csv', broken), '--limits', limits(3))
-    expect(status).toBe(1)
-    expect(stdout).toBe('')
-    expect(stderr).toContain(
+    const { exitCode, out, err } = await run(write('log.csv', broken), '--limits', limits(3))
+    expect(exitCode).toBe(1)
+    expect(out).toBe('')
+    expect(err).toContain(
       'LOG has 12,031 lines that cannot be read, and 1 call; line 2: "time" is not a time. See --format',
     )
   })
@@ -61,11 +60,7 @@ describe('sluice replay', () => {
     const calls = Array.from({ length: 20_000 }, (_, at) => `${1_772_366_400 + at},acme,10`)
     const log = write('log.csv', `time,tenant,tokens\n${calls.join('\n')}`)
     const isTerminal = ['--import', 'data:text/javascript,process.stderr.isTTY = true']
-    const { stderr } = spawnSync(
-      process.execPath,
-      [...isTerminal, COMMAND, 'replay', log, '--limits', limits(3)],
-      { encoding: 'utf8' },
-    )
+    const { stderr } = terminal(isTerminal, log, '--limits', limits(3))
     expect(stderr).not.toContain('\n')
     const [before, ...drawn] = stderr.split('\r')
     expect([before, drawn.pop()]).toEqual(['', '\u001B[K'])
@@ -80,11 +75,11 @@ describe('sluice replay', () => {
     expect(parts.at(-1)).toBe(100)
   })
 
-  it('prints JSON, writes denials, and compares two files', () => {
+  it('prints JSON, writes denials, and compares two files', async () => {
     const denials = pathOf('denials.jsonl')
     const files = ['--limits', limits(3, 'policies'), '--against', limits(1)]
-    const { stdout } = run(write('log.csv', LOG), ...files, '--json', '--denials', denials)
-    const { comparison, facts } = JSON.parse(stdout) as Record<string, object>
+    const { out } = await run(write('log.csv', LOG), ...files, '--json', '--denials', denials)
+    const { comparison, facts } = JSON.parse(out) as Record<string, object>
     expect(comparison).toEqual({
       bothAllow: 1,
       bothDeny: 1,
@@ -101,44 +96,34 @@ describe('sluice replay', () => {
     })
   })
 
-  it('takes paths for the routes that patterns give them', () => {
+  it('takes paths for the routes that patterns give them', async () => {
     const log = write('log', ['/api/x?a=1', '/api/y/', '/other'].map(accessLine).join('\n'))
-    const { stdout } = run(log, '--limits', limits(1), '--routes', '/api/:name=api', '--json')
-    const { sets, facts } = JSON.parse(stdout) as { sets: { used: object }[]; facts: object }
+    const { out } = await run(log, '--limits', limits(1), '--routes', '/api/:name=api', '--json')
+    const { sets, facts } = JSON.parse(out) as { sets: { used: object }[]; facts: object }
     expect(sets[0]?.used).toMatchObject({ calls: 2 })
     expect(facts).toMatchObject({ unmatched: 1 })
   })
 
   it('loads TypeScript if Node.js does not', () => {
-    const { status } = spawnSync(
-      process.execPath,
-      [
-        '--no-experimental-strip-types',
-        COMMAND,
-        'replay',
-        write('log.csv', LOG),
-        '--limits',
-        limits(1),
-      ],
-      { encoding: 'utf8' },
-    )
+    const options = ['--no-experimental-strip-types']
+    const { status } = terminal(options, write('log.csv', LOG), '--limits', limits(1))
     expect(status).toBe(0)
   })
 
-  it('names tenants of --except that are not in the log', () => {
+  it('names tenants of --except that are not in the log', async () => {
     const args = ['--limits', limits(1), '--except', 'acme,scraper']
-    const { stdout } = run(write('log.csv', LOG), ...args)
-    expect(stdout).toContain('Tenants of --except that are not in the log: scraper.')
+    const { out } = await run(write('log.csv', LOG), ...args)
+    expect(out).toContain('Tenants of --except that are not in the log: scraper.')
   })
 
-  it('does not let a log write to the terminal', () => {
-    const { stdout } = run(
+  it('does not let a log write to the terminal', async () => {
+    const { out } = await run(
       write('log.csv', LOG.replaceAll('acme', '\u001B[2Jacme')),
       '--limits',
       limits(1),
     )
-    expect(stdout).toContain('�[2Jacme')
-    expect(stdout).not.toContain('\u001B')
+    expect(out).toContain('�[2Jacme')
+    expect(out).not.toContain('\u001B')
   })
 
   it.each([
@@ -176,10 +161,10 @@ describe('sluice replay', () => {
       /--denials cannot be written: ENOENT/,
     ],
     [['--unknown'], /Unknown option '--unknown'/],
-  ])('says which option is wrong: %j', (args, message) => {
-    const { status, stderr } = run(...args)
-    expect(stderr).toMatch(message)
-    expect(stderr).toMatch(/^sluice: /)
-    expect(status).toBe(1)
+  ])('says which option is wrong: %j', async (args, message) => {
+    const { exitCode, err } = await run(...args)
+    expect(err).toMatch(message)
+    expect(err).toMatch(/^sluice: /)
+    expect(exitCode).toBe(1)
   })
 })
