@@ -97,7 +97,9 @@ describe('a list of answers that does not end', () => {
   it.each(['[', '[{"a":"', '[{},', '[{"candidates":[{"content":{"parts":[{"text":"'])(
     'is not kept: %s',
     async (beginning) => {
-      const piece = bytesOf(beginning === '[{},' ? '{},'.repeat(30_000) : ' '.repeat(100_000))
+      const piece = bytesOf(
+        beginning === '[{},' ? '{},'.padEnd(20).repeat(5_000) : ' '.repeat(100_000),
+      )
       const pieces = [bytesOf(beginning), ...Array.from({ length: 100 }, () => piece)]
       const before = bytesInUse()
       const book = ledger()
