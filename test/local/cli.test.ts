@@ -7,8 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { startLocal, startRedisServer } from '@sluice/local'
 import { Redis } from '@upstash/redis'
 import { afterEach, describe, expect, it } from 'vitest'
+import { runHere } from '../cli/run-here.ts'
 import { post } from './client.ts'
 
+const HERE = fileURLToPath(new URL('.', import.meta.url))
 const CLI = fileURLToPath(new URL('../../packages/cli/bin/sluice.js', import.meta.url))
 const started: ChildProcess[] = []
 
@@ -145,10 +147,10 @@ describe('sluice local', () => {
       [['--token', ''], '--token must be'],
     ]
     for (const [args, says] of bad) {
-      const command = run(args)
-      expect(await command.exited).toBe(1)
-      expect(command.errors()).toMatch(/^sluice: /)
-      expect(command.errors()).toContain(says)
+      const { err, exitCode } = await runHere(HERE, ['local', ...args])
+      expect(exitCode).toBe(1)
+      expect(err).toMatch(/^sluice: /)
+      expect(err).toContain(says)
     }
   })
 })

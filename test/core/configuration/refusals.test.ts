@@ -6,6 +6,7 @@ import {
   type Policy,
 } from '@sluice/core'
 import {
+  applyConfiguration,
   configure,
   partitionRecords,
   readConfiguration,
@@ -217,9 +218,12 @@ describe('a change is refused as a whole:', () => {
 
   it('more than 1,000 partitions, which are the most that is read at once', async () => {
     const limiter = app(memory()).isolate()
-    for (let index = 0; index < 1_000; index += 1) {
-      await configure(limiter, { rpm: { limit: index + 1 } }, { tenant: `t${index}` })
-    }
+    const thousand = Array.from({ length: 1_000 }, (_, index) => ({
+      policy: 'rpm',
+      subject: { tenant: `t${index}` },
+      settings: { limit: index + 1 },
+    }))
+    await applyConfiguration(limiter, thousand)
     const more = configure(limiter, { rpm: { limit: 1 } }, { tenant: 'one-more' })
     await expect(more).rejects.toMatchObject({ name: 'ConfigError', code: 'configuration_full' })
     expect(await readConfiguration(limiter)).toHaveLength(1_000)
