@@ -6,6 +6,7 @@ import { freshPrefix } from '../../support/stores.ts'
 
 const shared = sharedRedis()
 const NOW = 1_768_435_200_000
+const TERMS = { leaseMs: 1_000, maxAttempts: 1, keepDeadMs: 2_000 }
 const at = (ms: number): string => String(NOW + ms)
 
 /** Kept by Redis after this history. A release that writes anything else cannot read the queues of those before it. */
@@ -45,20 +46,21 @@ const STORED = {
   dead: ['failed', at(0)],
 }
 
+const NEW_JOB = { length: 10, priority: 5, delayMs: 0, waitMs: 0 }
+const job = (id: string, more: object = {}) => ({
+  ...NEW_JOB,
+  id,
+  flow: `of-${id}`,
+  payload: id,
+  ...more,
+})
+
 it('keeps jobs, lines and timers in Redis by the letters that earlier releases have written', async () => {
   const prefix = freshPrefix()
   const store = shared.store(prefix)
   const data: QueueRequest = { now: NOW, clockIsInjected: true }
-  const job = (id: string, more: object = {}) => ({
-    ...{ id, flow: `of-${id}`, length: 10, priority: 5, delayMs: 0, waitMs: 0, payload: id },
-    ...more,
-  })
   const turn = (results: Result[], most: number) =>
-    store.run(
-      operationOf(TURN, 'q', {
-        ...{ ...data, results, most, leaseMs: 1_000, maxAttempts: 1, keepDeadMs: 2_000 },
-      }),
-    )
+    store.run(operationOf(TURN, 'q', { ...data, ...TERMS, results, most }))
   const jobs = ['runs', 'ran', 'failed', 'back'].map((id) => job(id))
   const others = [job('later', { delayMs: 3_000 }), job('waits', { priority: 9, waitMs: 4_000 })]
   await store.run(operationOf(ADD, 'q', { ...data, maxJobs: 10, jobs: [...jobs, ...others] }))

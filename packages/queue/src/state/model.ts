@@ -18,7 +18,7 @@ import { Lines, type Line } from './lines.ts'
 import { Sorted } from './sorted.ts'
 
 /** Where a job is: waiting; waiting because its worker was lost; running; run, and not settled; until later; among the dead; nowhere. */
-export type Where = 'waiting' | 'abandoned' | 'running' | 'unsettled' | 'later' | 'dead' | 'nowhere'
+type Where = 'waiting' | 'abandoned' | 'running' | 'unsettled' | 'later' | 'dead' | 'nowhere'
 
 interface Job {
   readonly id: string
