@@ -135,7 +135,8 @@ export class Tenant {
       if (moved.stored) cap?.settle(-estimate, at, view.windowMs, true)
       cap?.settle(units + estimate, at, view.windowMs, isDegraded && !moved.stored)
       if (cap) view.remaining = Math.max(0, view.limit - cap.stored)
-      else if (!isDegraded) view.remaining = within(view.remaining - units, view.limit)
+      else if (!isDegraded)
+        view.remaining = Math.min(view.limit, Math.max(0, view.remaining - units))
     }
   }
 
@@ -185,5 +186,3 @@ function countCap(
   if (at >= entry.at) Object.assign(view, { limit, windowMs, enforced, freshAt: now + freshMs })
   view.remaining = Math.max(0, view.limit - cap.stored)
 }
-
-const within = (units: number, limit: number): number => Math.min(limit, Math.max(0, units))

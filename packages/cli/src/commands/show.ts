@@ -10,6 +10,7 @@ import {
 import { adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { durationText, subjectText, timeText, unitsText } from '@sluice/core/internal/text'
+import { attempt } from '../attempt.ts'
 import { valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { asCommandError, type CommandError } from '../errors.ts'
@@ -89,17 +90,12 @@ function byPlan(
   plans: LimiterDefinition['plans'],
 ): ShownLimit {
   if (!plans) return 'by request'
-  const limits: Record<string, Units> = {}
-  try {
-    for (const name of plans.names) {
-      const given = limit({ plan: plans.get(name) ?? {}, route: undefined, model: undefined })
-      if (given === undefined) return 'by request'
-      limits[name] = given
-    }
-    return limits
-  } catch {
-    return 'by request'
-  }
+  const limits = plans.names.map((name) => {
+    const plan = plans.get(name) ?? {}
+    return [name, attempt(() => limit({ plan, route: undefined, model: undefined }), undefined)]
+  })
+  const isKnown = limits.every(([, given]) => given !== undefined)
+  return isKnown ? (Object.fromEntries(limits) as Readonly<Record<string, Units>>) : 'by request'
 }
 
 function overview(

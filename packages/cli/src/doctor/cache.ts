@@ -3,7 +3,7 @@ import { callsOfSluice } from '../source/adapters.ts'
 import { fileRoutes } from '../source/handlers.ts'
 import { valueOf } from '../source/literal.ts'
 import { nameOf, nodes, nodesIn, textIn, type Node, type SourceModule } from '../source/module.ts'
-import type { ProjectSource } from '../source/project-source.ts'
+import { modulesWith, type ProjectSource } from '../source/project-source.ts'
 import type { Finding } from './finding.ts'
 
 /**
@@ -14,9 +14,7 @@ import type { Finding } from './finding.ts'
 export function judgeCache(source: ProjectSource): Finding[] {
   const routes = fileRoutes(source)
   if (routes?.dependency !== 'next') return []
-  const modules = [...source.texts].flatMap(([path, text]) =>
-    /force-static|use cache|unstable_cache/.test(text) ? (source.module(path) ?? []) : [],
-  )
+  const modules = modulesWith(source, (text) => /force-static|use cache|unstable_cache/.test(text))
   return modules.flatMap((module): Finding[] => {
     const handler = routes.handlers.find((each) => each.module === module)
     const decisions = decisionsIn(module)
