@@ -10,6 +10,7 @@ import { CommandError } from '../errors.ts'
 /** The time that a command has to end by itself after a signal. */
 const GRACE_MS = 5_000
 const POLL_MS = 20
+const UTF8 = { encoding: 'utf8' } as const
 
 export interface ChildCommand {
   /** Resolves to its exit code when it has ended, with all that it has started. */
@@ -102,8 +103,8 @@ function startedBy(parent: number): number[] {
 
 /** Returns each process of this machine with its parent. None where there is no `ps`. */
 function processes(): (readonly [pid: number, parent: number])[] {
-  const list = (): string => execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-  const pairs = attempt(list, '').matchAll(/(\d+)\s+(\d+)/g)
+  const text = attempt(() => execFileSync('ps', ['-A', '-o', 'pid=,ppid='], UTF8), '')
+  const pairs = text.matchAll(/(\d+)\s+(\d+)/g)
   return Array.from(pairs, ([, pid, parent]) => [Number(pid), Number(parent)])
 }
 

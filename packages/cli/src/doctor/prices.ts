@@ -76,9 +76,11 @@ function list(prices: readonly UsedPrice[], textOf: (price: UsedPrice) => string
 
 /** Returns the prices that the project itself lists and dates. */
 function ownPrices(source: ProjectSource): UsedPrice[] {
-  const mayList = (text: string): boolean =>
-    text.includes('definePrices') && /\b(asOf|endsOn)\b/.test(text)
-  return modulesWith(source, mayList).flatMap(({ path, program }) =>
+  const modules = modulesWith(
+    source,
+    (text) => text.includes('definePrices') && /\b(asOf|endsOn)\b/.test(text),
+  )
+  return modules.flatMap(({ path, program }) =>
     [...nodesIn(program)].flatMap((node): UsedPrice | [] => {
       if (node.type !== 'ObjectProperty') return []
       const price = node['value'] as Parameters<typeof propertyOf>[0]
