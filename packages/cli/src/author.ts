@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import type { Author } from '@sluice/core/configuration'
-import { attempt } from './attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 import { textOf, type Values } from './command.ts'
 
 export const AUTHOR_USAGE = `  --by NAME             who makes it, for sluice log (default: your name on this machine)

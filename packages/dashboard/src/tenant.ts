@@ -13,7 +13,6 @@ const QUIET_MS = 10_000
 /** A policy, with what orders its records. */
 interface PolicyEntry {
   readonly view: Mutable<PolicyView>
-  /** The time of the latest decision. */
   at: number
   /** Set for a cap. */
   cap?: CapCount

@@ -110,9 +110,8 @@ const othersText = (framework: string, others: readonly string[]): string =>
 
 const VERBS = { create: 'create', append: 'add to', keep: 'leave' } as const
 
-function lineOf({ path, kind }: Change): string {
-  return `  ${VERBS[kind]} ${path}${kind === 'keep' ? ', which exists: add what it lacks' : ''}`
-}
+const lineOf = ({ path, kind }: Change): string =>
+  `  ${VERBS[kind]} ${path}${kind === 'keep' ? ', which exists: add what it lacks' : ''}`
 
 /** Returns the lines that are added. A secret is not printed. */
 const diffOf = ({ text, kind }: Change): string =>

@@ -7,10 +7,9 @@ import {
   type PolicyState,
   type Units,
 } from '@sluice/core'
-import { adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
+import { attempt, adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { durationText, subjectText, timeText, unitsText } from '@sluice/core/internal/text'
-import { attempt } from '../attempt.ts'
 import { valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { asCommandError, type CommandError } from '../errors.ts'
@@ -149,7 +148,6 @@ export function settingText(
   return `  ${policy} (${subjectText(subject)}): ${parts.join(', then ')}`
 }
 
-/** A policy whose limit follows an upstream. */
 interface AdaptedPolicy extends AdaptedLimit {
   readonly policy: string
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
-import { attempt } from '../attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 import { CommandError } from '../errors.ts'
 
 /** The time that a command has to end by itself after a signal. */

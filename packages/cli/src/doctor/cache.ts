@@ -61,8 +61,8 @@ function decisionsIn(module: SourceModule): ReadonlySet<Node> {
  * Finds the functions whose results are kept: https://nextjs.org/docs/app/api-reference/directives/use-cache and
  * https://nextjs.org/docs/app/api-reference/functions/unstable_cache
  */
-function cachedFunctions(module: SourceModule): { readonly node: Node; readonly by: string }[] {
-  return [...nodesIn(module.program)].flatMap((node) => {
+const cachedFunctions = (module: SourceModule): { readonly node: Node; readonly by: string }[] =>
+  [...nodesIn(module.program)].flatMap((node) => {
     const directive = nodes(node['directives'])
       .map(({ value }) => nameOf(value))
       .find((text) => /^use cache(?::|$)/.test(text))
@@ -72,4 +72,3 @@ function cachedFunctions(module: SourceModule): { readonly node: Node; readonly 
     const isCache = binding?.from === 'next/cache' && binding.name === 'unstable_cache'
     return isCache ? [{ node, by: 'unstable_cache' }] : []
   })
-}

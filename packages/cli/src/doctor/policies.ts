@@ -13,13 +13,14 @@ import { nodes, nodesIn, textIn, type Node, type SourceModule } from '../source/
 import { modulesWith, type ProjectSource } from '../source/project-source.ts'
 import { findingsAmong, type Finding } from './finding.ts'
 
-export async function judgePolicies(limiter: Limiter, source: ProjectSource): Promise<Finding[]> {
-  return [
-    ...(await judgeSettings(limiter)),
-    ...findingsAmong([judgePlans(limiter, source)]),
-    ...judgeRouteIds(definitionOf(limiter).rules, source),
-  ]
-}
+export const judgePolicies = async (
+  limiter: Limiter,
+  source: ProjectSource,
+): Promise<Finding[]> => [
+  ...(await judgeSettings(limiter)),
+  ...findingsAmong([judgePlans(limiter, source)]),
+  ...judgeRouteIds(definitionOf(limiter).rules, source),
+]
 
 async function judgeSettings(limiter: Limiter): Promise<Finding[]> {
   const size = await unlessAbsent(() => configurationSize(limiter))
@@ -137,7 +138,6 @@ function idsElsewhere(source: ProjectSource): ReadonlySet<string> {
   return texts
 }
 
-/** Returns the string literals in the option `routes` of policies. */
 function routesOfPolicies(module: SourceModule): ReadonlySet<Node> {
   const found = new Set<Node>()
   for (const node of nodesIn(module.program)) {

@@ -19,7 +19,6 @@ export interface UsedModel {
   readonly from: string
 }
 
-/** The parts of a loaded file of limits that prices come from. */
 interface PriceSource {
   readonly limiter: Limiter
   readonly exported: Readonly<Record<string, unknown>>

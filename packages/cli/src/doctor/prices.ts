@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Prices } from '@sluice/ai'
-import { attempt } from '../attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 import { propertyOf } from '../source/literal.ts'
 import { nameOf, nodesIn, textIn } from '../source/module.ts'
 import { modulesWith, type ProjectSource } from '../source/project-source.ts'
@@ -74,7 +74,6 @@ function list(prices: readonly UsedPrice[], textOf: (price: UsedPrice) => string
   return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
-/** Returns the prices that the project itself lists and dates. */
 function ownPrices(source: ProjectSource): UsedPrice[] {
   const modules = modulesWith(
     source,

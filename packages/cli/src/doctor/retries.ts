@@ -45,10 +45,8 @@ function retryIn(module: SourceModule): Binding | undefined {
   return undefined
 }
 
-/** Returns the values of the option `fetch` of `upstash`. */
-function fetchOptions(module: SourceModule): Node[] {
-  return callsOfSluice(module).flatMap(({ node, name }) => {
+const fetchOptions = (module: SourceModule): Node[] =>
+  callsOfSluice(module).flatMap(({ node, name }) => {
     const [options] = name === 'upstash' ? nodes(node['arguments']) : []
     return (options && propertyOf(options, 'fetch').node) ?? []
   })
-}

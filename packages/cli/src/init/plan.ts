@@ -20,7 +20,6 @@ export interface Change {
   readonly isSecret?: boolean
 }
 
-/** The changes to a project, and what is left to do by hand. */
 export interface Plan {
   readonly framework: string
   /** The frameworks of the project that were not taken. */

@@ -1,7 +1,7 @@
 /* The commands that an agent may run, as tools of the Model Context Protocol. */
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
-import { attempt } from '../attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 import { refuse } from '../errors.ts'
 
 /** The JSON Schema of one argument. */

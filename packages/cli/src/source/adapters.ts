@@ -1,6 +1,6 @@
 /* The adapters of Sluice that a project calls, as its source text says. */
 import { compileRoutes, type RouteInput, type RouteOptions } from '@sluice/core/http'
-import { attempt } from '../attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 import { calledBy, literal, propertyOf, valueOf } from './literal.ts'
 import { nodes, nodesIn, type Node, type SourceModule } from './module.ts'
 import { modulesWith, type ProjectSource } from './project-source.ts'
@@ -42,12 +42,11 @@ export interface SluiceCall {
 }
 
 /** Finds the calls of functions that a file imports from packages of Sluice. */
-export function callsOfSluice(module: SourceModule): SluiceCall[] {
-  return [...nodesIn(module.program)].flatMap((node) => {
+export const callsOfSluice = (module: SourceModule): SluiceCall[] =>
+  [...nodesIn(module.program)].flatMap((node) => {
     const { from = '', name = '' } = calledBy(module, node) ?? {}
     return from.startsWith('@sluice/') ? [{ node, name, from }] : []
   })
-}
 
 function routesIn(module: SourceModule, given: Node | undefined): AdapterCall['routes'] {
   if (!given) return 'unknown'

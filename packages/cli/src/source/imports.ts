@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, posix, sep } from 'node:path'
-import { attempt } from '../attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 import { sourcesOf, type SourceModule } from './module.ts'
 
 const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'].flatMap((ending) => [

@@ -1,7 +1,7 @@
 /* The paths for which Next.js runs a middleware or proxy. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
-import { attempt } from '../attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 
 /** The function of Next.js that compares a path with a matcher. */
 interface NextTesting {

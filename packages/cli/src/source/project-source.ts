@@ -1,7 +1,7 @@
 /* The source files of a project. */
 import { readdirSync, readFileSync, type Dirent } from 'node:fs'
 import { join, posix } from 'node:path'
-import { attempt } from '../attempt.ts'
+import { attempt } from '@sluice/core/internal/limiter'
 import { parseModule, type SourceFiles, type SourceModule } from './module.ts'
 
 /** More files are no project, but a folder of projects: nothing is said of them. */

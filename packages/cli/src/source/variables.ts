@@ -4,7 +4,6 @@ import { propertyOf, valueOf } from './literal.ts'
 import { nameOf, nodes, nodesIn, textIn, type Node, type SourceModule } from './module.ts'
 import { modulesWith, type ProjectSource } from './project-source.ts'
 
-/** A variable of the environment that an option is read from. */
 export interface VariableRead {
   readonly variable: string
   /** The option: `secret`, or `url` and `token` of a store. */

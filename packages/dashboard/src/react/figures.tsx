@@ -62,7 +62,6 @@ export function Figures({ view, tenant, now }: Omit<ChartsProps, 'range'>): Reac
   )
 }
 
-/** Returns the counts of the last whole second. */
 function rateAt(view: View | undefined, tenant: string | undefined, now: number) {
   const at = now - (now % 1_000) - 1_000
   const tick = view?.seconds.find((one) => one.at === at)
