@@ -7,7 +7,7 @@ import {
   type Cost,
   type Limiter,
 } from '@sluice/core'
-import { reserving, type ReservedCost } from '@sluice/core/http'
+import { reserving, type ChargingCost } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { waiting, waitingLine } from '@sluice/core/waiting'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -239,7 +239,7 @@ export function adapterCases(
     )
 
     /** Holds a request in the line, and counts the requests that are handled. */
-    async function hold(cost: ReservedCost) {
+    async function hold(cost: ChargingCost) {
       const waits = holdTimers(1_234)
       const chat = vi.fn<() => string>(() => 'chat')
       const { limiter, clock } = setUpAtMidnight(lined)

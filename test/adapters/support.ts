@@ -9,7 +9,7 @@ import {
   type AllowedDecision,
   type Limiter,
 } from '@sluice/core'
-import type { RequestReservation, ReservedCost } from '@sluice/core/http'
+import type { ChargingCost, RequestReservation } from '@sluice/core/http'
 import type { denialId } from '@sluice/usage/denials'
 import { expect, vi } from 'vitest'
 import { subject } from '../core/http/support.ts'
@@ -23,7 +23,7 @@ export interface App {
   readonly limiter: Limiter
   readonly options: {
     readonly subject: AppSubject
-    readonly cost?: ReservedCost
+    readonly cost?: ChargingCost
     readonly onDenied?: ReturnType<typeof denialId>
   }
   /** Answers `GET` and `POST /api/ai/chat`. */

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
-import { attempt } from '@sluice/core/internal/limiter'
 import { createJiti } from 'jiti'
 import { refuse } from './errors.ts'
 import { frameworkModules } from './framework-modules.ts'
@@ -134,8 +133,15 @@ const HINTS: readonly (readonly [part: RegExp, hint: () => string])[] = [
   ],
 ]
 
-const isLimiter = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && attempt(() => !!definitionOf(value), false)
+function isLimiter(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  try {
+    definitionOf(value)
+    return true
+  } catch {
+    return false
+  }
+}
 
 function whyNone(
   file: string,

@@ -97,9 +97,11 @@ export interface SourceOptions {
   readonly estimate?: (subject: Subject) => number
 }
 
+const UNNAMED = 'everyone'
+
 /** Returns the tenant of a subject on the dashboard. */
 export const tenantOf = (subject: Subject, { by = 'tenant' }: SourceOptions): string =>
-  dimension(subject, by) ?? 'everyone'
+  dimension(subject, by) ?? UNNAMED
 
 const dimension = (subject: Subject, name: string): string | undefined =>
   shortened((subject as Readonly<Record<string, string | undefined>>)[name])

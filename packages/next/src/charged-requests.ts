@@ -2,17 +2,17 @@ import type { Cost, Limiter, Subject } from '@sluice/core'
 import type { NextRequest } from 'next/server.js'
 import {
   createGuard,
+  type ChargingCost,
   type Guard,
   type GuardOptions,
-  type ReservedCost,
   type RouteCost,
 } from '@sluice/core/http'
 
 /** Returns `cost` if it is reserved, else `undefined`. */
 export function reservedCost<Context extends unknown[]>(
   cost: RouteCost<Context, never> | undefined,
-): ReservedCost<Context> | undefined {
-  const reserved = cost as ReservedCost<Context> | undefined
+): ChargingCost<Context> | undefined {
+  const reserved = cost as ChargingCost<Context> | undefined
   return reserved?.isReserved ? reserved : undefined
 }
 
@@ -36,7 +36,7 @@ export function guardOfTheRest(
     ...options,
     unauthenticated: undefined,
     subject: (_request, _context, charged) => charged,
-    cost: Object.assign(rest, { reserveFor: cost.reserveFor, isReserved: true }),
+    cost: Object.assign(rest, cost),
   }
   return createGuard<[unknown, Subject], NextRequest>(limiterFor, guardOptions, { isCharged: true })
 }

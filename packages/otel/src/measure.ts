@@ -29,7 +29,18 @@ export interface Recorder {
 
 type Units = Readonly<Record<string, number>>
 
-export type Measuring = Required<Omit<Listeners, 'degraded' | 'shadow' | 'problem'>>
+type Measured =
+  | 'decision'
+  | 'storeCall'
+  | 'threshold'
+  | 'reserved'
+  | 'settled'
+  | 'abandoned'
+  | 'cutAnswer'
+  | 'wait'
+  | 'job'
+
+export type Measuring = Required<Pick<Listeners, Measured>>
 
 /**
  * Creates the listeners that measure a limiter's events.

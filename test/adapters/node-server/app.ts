@@ -10,7 +10,7 @@ import { rateLimit as limitReactRouter } from '@sluice/adapters/react-router'
 import { rateLimit as limitSvelteKit } from '@sluice/adapters/sveltekit'
 import { rateLimit as limitTrpc } from '@sluice/adapters/trpc'
 import { concurrency, createLimiter, fixedWindow, type Limiter, type Policy } from '@sluice/core'
-import { rateLimit, reserving, type ReservedCost } from '@sluice/core/http'
+import { rateLimit, reserving, type ChargingCost } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit as limitProxy, withRateLimit } from '@sluice/next'
 import { initTRPC } from '@trpc/server'
@@ -44,7 +44,7 @@ const withSlots = limiterOf(
 
 interface Terms {
   readonly subject: typeof subject
-  readonly cost?: ReservedCost
+  readonly cost?: ChargingCost
 }
 
 /** The doors of an adapter, named `name` and `name, held`. */

@@ -1,3 +1,4 @@
+/** Shows how far a task is. */
 export interface Progress {
   /** @param share From 0 to 1. */
   update(share: number): void

@@ -3,6 +3,7 @@ import { dependenciesOf } from './imports.ts'
 import type { SourceModule } from './module.ts'
 import type { ProjectSource } from './project-source.ts'
 
+/** A framework whose routes are files. */
 interface Framework {
   /** The package by which it is recognised. */
   readonly dependency: string
@@ -36,6 +37,7 @@ const FRAMEWORKS: readonly Framework[] = [
   },
 ]
 
+/** A file that serves a path. */
 export interface Handler {
   readonly module: SourceModule
   /** The path as its folders write it, without groups. */

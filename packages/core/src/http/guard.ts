@@ -3,7 +3,7 @@ import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import { requestsOnly } from './requests-only.ts'
 import type { Subject } from '../subject.ts'
 import type { CallInFlight } from './call-in-flight.ts'
-import type { AllowedRequest, RequestReservation, ReservedCost } from './reserving.ts'
+import type { AllowedRequest, ChargingCost, RequestReservation } from './charging-cost.ts'
 import { TOO_LONG_ROUTE, type Route, type RouteCost } from '../routes/matcher.ts'
 import { isDenial, withHeaders } from './add-headers.ts'
 import { limiterFrom, type LimiterSource } from './context.ts'
@@ -86,9 +86,9 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
     return stages(id, request, context, async ({ limiter: chosen, subject, waitUntil }) => {
       const cost = await costOf(option, id, request, context).catch(refusedBody)
       const isRefused = cost instanceof Refusal
-      const { reserveFor } = option as Partial<ReservedCost>
-      if (reserveFor && !isRefused) {
-        return orRefusal(id, reserveFor(request, chosen, subject, { waitUntil, cost }))
+      const { chargeFor } = option as Partial<ChargingCost>
+      if (chargeFor && !isRefused) {
+        return orRefusal(id, chargeFor(request, chosen, subject, { waitUntil, cost }))
       }
       // A refused body costs a request, so that it is not free to repeat.
       const units = isRefused ? requestsOnly(chosen, hooks.isCharged ? 0 : 1) : cost

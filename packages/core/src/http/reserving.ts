@@ -1,54 +1,20 @@
 import type { Cost } from '../cost.ts'
-import type { AllowedDecision, DeniedDecision } from '../decision.ts'
+import type { DeniedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import type { Reservation } from '../reservations/reservation.ts'
 import type { Settled } from '../reservations/settle.ts'
 import type { Subject } from '../subject.ts'
+import type { AllowedRequest, ChargingCost, RequestReservation } from './charging-cost.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs } from '../internal/duration.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { slotRelease } from '../reservations/slot-release.ts'
 import { reserve, type ReserveOptions } from '../reservations/reserve.ts'
 import { assertRouteCost, type RouteCost } from '../routes/matcher.ts'
-import { createCallInFlight, type CallInFlight } from './call-in-flight.ts'
+import { createCallInFlight } from './call-in-flight.ts'
 
 /** Options of `reserving`. */
 export type ReservingOptions = Pick<ReserveOptions, 'settleWithin' | 'unsettled'>
-
-/** A cost that is reserved or waits, created by `reserving` or `waiting`. */
-export interface ReservedCost<Context extends unknown[] = []> {
-  (request: Request, ...context: Context): Cost | Promise<Cost>
-  /** Decides on a request. For guards. */
-  readonly reserveFor: ReserveFor
-  /** False if the request waits, and is charged for good. */
-  readonly isReserved: boolean
-}
-
-type ReserveFor = (
-  request: Request,
-  limiter: Limiter,
-  subject: Subject,
-  options: CheckOptions,
-) => Promise<AllowedRequest | DeniedDecision>
-
-/** A request that is charged. */
-export interface AllowedRequest {
-  readonly allowed: true
-  /** The decision; if the cost is reserved, it is the reservation, too. */
-  readonly decision: AllowedDecision | RequestReservation
-  /** Set if the request holds a slot of a `concurrency` policy. */
-  readonly call?: CallInFlight | undefined
-  /** Ends the call of a request whose handler does not run. */
-  readonly cancel?: () => Promise<void>
-}
-
-/** The reservation of a request, for its handler: the decision, the subject, and `settle` and `cancel`. */
-export type RequestReservation = AllowedDecision &
-  Reservation & {
-    /** The subject that the adapter found, with the route. */
-    readonly subject: Subject
-  }
 
 /**
  * Has a guard reserve the cost of a request instead of charging it for good. The handler corrects it with
@@ -61,25 +27,25 @@ export type RequestReservation = AllowedDecision &
  * @example
  * rateLimit(limiter, { routes: ['/api/ai/**'], subject, cost: reserving({ token: 4_000 }) }, handle)
  */
-export function reserving(cost: Cost, options?: ReservingOptions): ReservedCost
+export function reserving(cost: Cost, options?: ReservingOptions): ChargingCost
 // A type of its own: with `Context` to be inferred, adapters whose context is generic find none.
 export function reserving<Context extends unknown[] = []>(
   cost: RouteCost<Context>,
   options?: ReservingOptions,
-): ReservedCost<Context>
+): ChargingCost<Context>
 export function reserving<Context extends unknown[] = []>(
   cost: RouteCost<Context>,
   options: ReservingOptions = {},
-): ReservedCost<Context> {
+): ChargingCost<Context> {
   assertKnownOptions('reserving', options, ['settleWithin', 'unsettled'])
   assertRouteCost('reserving.cost', cost)
   const { settleWithin = '1h', unsettled } = options
   durationMs('reserving.settleWithin', settleWithin)
   const estimate = (request: Request, ...context: Context) =>
     typeof cost === 'function' ? cost(request, ...context) : cost
-  const reserveFor: ReserveFor = (request, limiter, subject, checkOptions) =>
+  const chargeFor: ChargingCost['chargeFor'] = (request, limiter, subject, checkOptions) =>
     reserveRequest(request, limiter, subject, { ...checkOptions, settleWithin, unsettled })
-  return Object.assign(estimate, { reserveFor, isReserved: true })
+  return Object.assign(estimate, { chargeFor, isReserved: true })
 }
 
 const reservations = new WeakMap<Request, RequestReservation>()

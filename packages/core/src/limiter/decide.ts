@@ -11,14 +11,8 @@ import { conclude } from './conclude.ts'
 import { resolvePlan } from './plan.ts'
 import { resolve, type ResolvedEntry } from './resolve.ts'
 
-/** Reports the outcome of a call that may charge to extensions. */
-export function report({ seam, events }: LimiterRuntime, call: DecideCall, outcome: Outcome): void {
-  const { extensionCall } = outcome
-  if (extensionCall && call.apply) seam?.report(events, extensionCall, outcome, call)
-}
-
 /**
- * Decides. A decision based on outdated records that has charged nothing is made a second time with the current
+ * Decides at once. A decision based on outdated records that has charged nothing is made a second time with the current
  * ones.
  *
  * @throws InputError When the subject lacks a dimension or the cost is malformed.

@@ -1,4 +1,3 @@
-import type { Entry } from '../stores/store.ts'
 import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
 import type { ExtensionCall } from './call.ts'
@@ -174,23 +173,4 @@ export interface Problem {
 /** Event callbacks. Exceptions are logged and never affect a decision. */
 export type Listeners = {
   readonly [Name in keyof LimiterEvents]?: (event: LimiterEvents[Name]) => void
-}
-
-/** A function for each event that has listeners. `problem` is always set. */
-export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
-  readonly problem: (problem: Problem) => void
-  /** `entry`: that of the policy, or of its stripe that counted the request. `at`: the time of the decision. */
-  readonly threshold?: (event: PolicyEvent & { readonly entry: Entry; readonly at: number }) => void
-  /** Returns the origin, for the data of the reservation. */
-  readonly reserved?: (
-    data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>,
-    subject: Subject,
-    outcome: {
-      readonly decision: Decision
-      readonly entries: readonly {
-        readonly policy: { readonly name: string }
-        readonly policyLimit: number
-      }[]
-    },
-  ) => ReservationOrigin
 }

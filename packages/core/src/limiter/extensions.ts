@@ -1,11 +1,13 @@
 import type { Clock } from '../clock.ts'
-import type { Decision, PlanSource } from '../decision.ts'
+import type { PlanSource } from '../decision.ts'
+import type { Subject } from '../subject.ts'
 import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry, RecordRead, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
-import type { ExtensionCall } from './call.ts'
-import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
+import type { ExtensionCall, LimiterCall } from './call.ts'
+import type { LimiterEvents, Listeners, Problem, ReservationOrigin } from './events.ts'
+import type { DecideCall, Outcome } from './outcome.ts'
 import type { SettingsLookup } from './resolve.ts'
 
 /** An addition to limiters, made by `defineExtension` or `listen`. */
@@ -89,25 +91,30 @@ export interface Contribution {
  */
 export interface Seam {
   /** Starts the time of a call. Extensions may move the start, from which a deadline counts. */
-  startCall(call: Pick<ExtensionCall, 'subject' | 'waitUntil'>): ExtensionCall
+  startCall(call: LimiterCall): ExtensionCall
   /** Collects the contributions of all extensions to a decision, concurrently. Of plans and settings the first wins. */
   contribute(extensions: readonly ExtensionInstance[], call: ExtensionCall): Promise<Contribution>
   /** Combines the listeners of all extensions, so that none can break a decision. */
   createEmitters(extensions: readonly ExtensionInstance[], clock: Clock): Emitters
-  /** Emits the events of a decision. Not called for `peek`. */
-  report(
-    events: Emitters,
-    call: ExtensionCall,
-    outcome: {
-      readonly id: string
-      readonly decision: Decision
-      readonly entries: readonly Entry[]
-    },
-    /** `markFor` is set if the charges are a reservation. */
-    decideCall: { readonly markFor?: unknown },
-  ): void
+  /** Emits the events of a decision, unless it was a look. */
+  report(events: Emitters, call: DecideCall, outcome: Outcome): void
   /** Wraps a store and emits `storeCall` for each call. */
   observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) => void): Store
+}
+
+/** A function for each event that has listeners. `problem` is always set. */
+export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
+  readonly problem: (problem: Problem) => void
+  /** `entry`: that of the policy, or of its stripe that counted the request. `at`: the time of the decision. */
+  readonly threshold?: (
+    event: LimiterEvents['shadow'] & { readonly entry: Entry; readonly at: number },
+  ) => void
+  /** Returns the origin, for the data of the reservation. */
+  readonly reserved?: (
+    data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>,
+    subject: Subject,
+    outcome: Outcome,
+  ) => ReservationOrigin
 }
 
 /** A stored record that decisions depend on; re-read with each check because other isolates may change it. */

@@ -3,7 +3,7 @@ import type { Decision } from '../decision.ts'
 import type { Subject } from '../subject.ts'
 import type { LimiterOptions } from './options.ts'
 import { parseCall, type CheckOptions } from './call.ts'
-import { report } from './decide.ts'
+import { decide } from './decide.ts'
 import { resolveOptions } from './options.ts'
 import { reset, type ResetOptions } from './reset.ts'
 import { withRuntime, type LimiterRuntime } from './runtime.ts'
@@ -90,8 +90,8 @@ export function limiterOf(
     apply: boolean,
   ): Promise<Decision> {
     const call = parseCall(subject, callOptions, apply, CHECK_OPTIONS)
-    const outcome = await runtime.decide(runtime, call)
-    report(runtime, call, outcome)
+    const outcome = await (runtime.wait ?? decide)(runtime, call)
+    runtime.seam?.report(runtime.events, call, outcome)
     return outcome.decision
   }
 

@@ -1,8 +1,8 @@
 import type { Plans } from '../policies/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import { assertStore, type Store } from '../stores/store.ts'
-import type { Emitters, Problem } from './events.ts'
-import type { Extension, ExtensionInstance } from './extensions.ts'
+import type { Problem } from './events.ts'
+import type { Emitters, Extension, ExtensionInstance } from './extensions.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
@@ -11,7 +11,6 @@ import { collectRules } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
 import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { compile } from './compile.ts'
-import { decide } from './decide.ts'
 import { NO_LIMITS } from './plan.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 import { warnOfSharedCounts } from './shared-counts.ts'
@@ -80,7 +79,6 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   warnOfSharedCounts(store, policies)
   if (seam && events.storeCall) host.store = seam.observeStore(store, events.storeCall)
   return {
-    decide,
     program: compile(policies),
     store: withFallback(host.store, onStoreError, host.problem),
     clock,

@@ -3,15 +3,12 @@ import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Store, StoreRequest } from '../stores/store.ts'
 import type { Program } from './compile.ts'
-import type { Emitters } from './events.ts'
-import type { ExtensionInstance, Seam } from './extensions.ts'
+import type { Emitters, ExtensionInstance, Seam } from './extensions.ts'
 import type { DecideCall, Outcome } from './outcome.ts'
 import { ConfigError } from '../errors.ts'
 
 /** The parts of a limiter that its functions work with. */
 export interface LimiterRuntime {
-  /** Decides a call that charges. For requests that wait, it may decide more than once. */
-  readonly decide: (runtime: LimiterRuntime, call: DecideCall) => Promise<Outcome>
   readonly program: Program
   /** Never fails to decide: it degrades as `onStoreError` says. */
   readonly store: Store
@@ -23,6 +20,8 @@ export interface LimiterRuntime {
   readonly extensions: readonly ExtensionInstance[]
   /** Set if there are extensions. */
   readonly seam: Seam | undefined
+  /** Decides a call of requests that wait, as often as it takes. @default `decide`, which decides at once */
+  readonly wait?: (runtime: LimiterRuntime, call: DecideCall) => Promise<Outcome>
 }
 
 /** Returns a runtime that asks its store what `ask` returns. The decision has the entries as they were. */

@@ -2,9 +2,10 @@ import type { Clock } from '../clock.ts'
 import type { PolicyState } from '../decision.ts'
 import type { Entry, Store, StoreReply } from '../stores/store.ts'
 import type { StoreError } from '../errors.ts'
-import type { ExtensionCall } from './call.ts'
-import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
-import type { Contribution, ExtensionInstance, Seam } from './extensions.ts'
+import type { ExtensionCall, LimiterCall } from './call.ts'
+import type { LimiterEvents, Listeners, Problem } from './events.ts'
+import type { Contribution, Emitters, ExtensionInstance, Seam } from './extensions.ts'
+import type { DecideCall, Outcome } from './outcome.ts'
 import type { PolicySettings } from './resolve.ts'
 import { systemClock } from '../clock.ts'
 import { logProblem, throttleProblems } from './problems.ts'
@@ -12,7 +13,7 @@ import { logProblem, throttleProblems } from './problems.ts'
 /** The code that connects extensions to a limiter. See `Seam`. */
 export const seam: Seam = { startCall, contribute, createEmitters, report, observeStore }
 
-function startCall({ subject, waitUntil }: Parameters<Seam['startCall']>[0]): ExtensionCall {
+function startCall({ subject, waitUntil }: LimiterCall): ExtensionCall {
   const call = {
     subject,
     waitUntil,
@@ -138,11 +139,10 @@ function crossedThresholds(
 
 function report(
   events: Emitters,
-  call: ExtensionCall,
-  { id, decision, entries }: Parameters<Seam['report']>[2],
-  { markFor }: Parameters<Seam['report']>[3],
+  { subject, apply, markFor }: DecideCall,
+  { id, decision, entries, extensionCall: call }: Outcome,
 ): void {
-  const { subject } = call
+  if (!apply || !call) return
   const reservation = markFor && decision.allowed ? id : undefined
   events.decision?.({ decision, subject, call, reservation })
   if (decision.degraded) events.degraded?.({ degraded: decision.degraded, subject })

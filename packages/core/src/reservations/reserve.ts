@@ -8,7 +8,7 @@ import type { Reservation } from './reservation.ts'
 import { runInBackground, type WaitUntil } from '../internal/background.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { report } from '../limiter/decide.ts'
+import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
@@ -104,16 +104,16 @@ export async function reserve<
         : keepingMark(ofMark, ttlMs)
     },
   }
-  let outcome = await runtime.decide(runtime, decideCall)
+  let outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
     // What dead holders have left may be all that is missing.
     const swept = await releaseDue(unsettled, runtime, outcome, call.waitUntil)
-    if (swept > 0) outcome = await runtime.decide(runtime, decideCall)
+    if (swept > 0) outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   }
   explainDenial(outcome, runtime)
   const { decision } = outcome
   // Only the last, as the caller gets it: a denial that is decided again is not the answer.
-  report(runtime, decideCall, outcome)
+  runtime.seam?.report(runtime.events, decideCall, outcome)
   const dataOf = (made: Outcome): ReservationData =>
     reservationData(made, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {

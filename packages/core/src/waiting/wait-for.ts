@@ -2,6 +2,7 @@
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
+import { decide } from '../limiter/decide.ts'
 import { limiterOf, type Limiter } from '../limiter/limiter.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { isLine, Wait, type WaitForOptions } from './wait.ts'
@@ -36,13 +37,8 @@ export function waitFor<Dimension extends string, Unit extends string, Plan exte
   return limiterOf(waitingRuntime('waitFor', limiter, waitMs, options))
 }
 
-/** The functions that decide without a wait, by those that wait. */
-const decideNow = /* @__PURE__ */ new WeakMap<Decide, Decide>()
-
-type Decide = LimiterRuntime['decide']
-
 /**
- * Returns the runtime of a limiter whose requests wait.
+ * Returns the runtime of a limiter whose requests wait. If they waited before, this wait takes the place of that.
  *
  * @throws ConfigError When no policy of it has a line.
  */
@@ -54,14 +50,9 @@ export function waitingRuntime(
 ): LimiterRuntime {
   const runtime = runtimeOf(limiter)
   if (runtime.program.policies.some(isLine)) {
-    // One that waits already would wait twice: the last wait decides.
-    const now = decideNow.get(runtime.decide) ?? runtime.decide
-    const decide: Decide = (given, call) =>
-      call.apply
-        ? new Wait({ ...given, decide: now }, call, waitMs, options).run()
-        : now(given, call)
-    decideNow.set(decide, now)
-    return { ...runtime, decide }
+    const wait: LimiterRuntime['wait'] = (given, call) =>
+      call.apply ? new Wait(given, call, waitMs, options).run() : decide(given, call)
+    return { ...runtime, wait }
   }
   const message = 'must have a policy with a line: waitingLine(slidingWindow({ … }))'
   throw new ConfigError('invalid_option', `${factory}.limiter`, message)

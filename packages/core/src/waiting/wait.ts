@@ -7,6 +7,7 @@ import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import { delay } from '../http/delay.ts'
 import { runInBackground } from '../internal/background.ts'
+import { decide } from '../limiter/decide.ts'
 import { leaveOperation, standOperation } from './stand.ts'
 
 /** Options of `waitFor`. */
@@ -147,7 +148,6 @@ export class Wait {
 
   /** Decides, or only looks: what is decided half-way without the store would be charged in memory. */
   #decide(apply: boolean): Promise<Outcome> {
-    const { decide } = this.#runtime
     this.#looks += 1
     return decide(this.#runtime, apply ? this.#call : { ...this.#call, apply, markFor: undefined })
   }

@@ -1,6 +1,6 @@
 import type { Cost } from '../cost.ts'
 import type { Duration } from '../internal/duration.ts'
-import type { ReservedCost } from '../http/reserving.ts'
+import type { ChargingCost } from '../http/charging-cost.ts'
 import type { WaitForOptions } from './wait.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { limiterOf } from '../limiter/limiter.ts'
@@ -20,18 +20,18 @@ export type WaitingOptions = Pick<WaitForOptions, 'onWaited'>
  * @example
  * rateLimit(limiter, { routes: ['/api/ai/**'], subject, cost: waiting('20s') }, handle)
  */
-export function waiting(wait: Duration, cost?: Cost, options?: WaitingOptions): ReservedCost
+export function waiting(wait: Duration, cost?: Cost, options?: WaitingOptions): ChargingCost
 // As with `reserving`.
 export function waiting<Context extends unknown[] = []>(
   wait: Duration,
   cost: RouteCost<Context>,
   options?: WaitingOptions,
-): ReservedCost<Context>
+): ChargingCost<Context>
 export function waiting<Context extends unknown[] = []>(
   wait: Duration,
   cost: RouteCost<Context> = 1,
   options: WaitingOptions = {},
-): ReservedCost<Context> {
+): ChargingCost<Context> {
   const waitMs = assertWait('waiting.wait', wait)
   assertRouteCost('waiting.cost', cost)
   assertKnownOptions('waiting', options, ['onWaited'])
@@ -39,17 +39,17 @@ export function waiting<Context extends unknown[] = []>(
   let isFirst = true
   const costOf = (request: Request, ...context: Context) =>
     typeof cost === 'function' ? cost(request, ...context) : cost
-  const { reserveFor, isReserved = false } = cost as Partial<ReservedCost>
+  const { chargeFor, isReserved = false } = cost as Partial<ChargingCost>
   return Object.assign(costOf, {
     isReserved,
-    reserveFor: (async (request, limiter, subject, checkOptions) => {
+    chargeFor: (async (request, limiter, subject, checkOptions) => {
       const { signal } = request
       const runtime = waitingRuntime('waiting', limiter, waitMs, { ...options, signal })
       const patient = limiterOf(runtime, isFirst ? undefined : false)
       isFirst = false
-      if (reserveFor) return reserveFor(request, patient, subject, checkOptions)
+      if (chargeFor) return chargeFor(request, patient, subject, checkOptions)
       const decision = await patient.check(subject, checkOptions)
       return decision.allowed ? { allowed: true, decision } : decision
-    }) satisfies ReservedCost['reserveFor'],
+    }) satisfies ChargingCost['chargeFor'],
   })
 }

@@ -30,7 +30,6 @@ const TOKENS: readonly Line[] = [
   { label: 'Limit', color: '--sluice-bad', dash: true },
 ]
 const AVOIDED: readonly Line[] = [{ label: 'Estimate', color: '--sluice-accent', fill: 'plain' }]
-const IN_DOLLARS = { format: dollarsOf, formatAxis: axisDollarsOf }
 const MINUTE_MS = 60_000
 
 /** Dollars and tokens against their limits, requests, and what denied calls would have cost, over time. */
@@ -51,7 +50,8 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
           summary={`${dollarsOf(last(used))}${isOne ? ` of ${dollarsOf(last(budget))}` : ''} are spent or reserved.`}
           lines={isOne ? DOLLARS_AND_BUDGET : DOLLARS}
           data={isOne ? data.dollars : data.dollars.slice(0, 3)}
-          {...IN_DOLLARS}
+          format={dollarsOf}
+          formatAxis={axisDollarsOf}
           leastTop={10_000}
         />
       )}
@@ -79,7 +79,8 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
           summary={`${dollarsOf(last(avoided))}, by an estimate that counts no retry twice.`}
           lines={AVOIDED}
           data={data.avoided}
-          {...IN_DOLLARS}
+          format={dollarsOf}
+          formatAxis={axisDollarsOf}
           leastTop={1_000}
         />
       )}
