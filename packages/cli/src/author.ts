@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import type { Author } from '@sluice/core/configuration'
+import { attempt } from '@sluice/core/internal/limiter'
 import { textOf, type Values } from './command.ts'
 
 export const AUTHOR_USAGE = `  --by NAME             who makes it, for sluice log (default: your name on this machine)
@@ -8,14 +9,7 @@ export const AUTHOR_USAGE = `  --by NAME             who makes it, for sluice lo
 
 export function authorOf(values: Values): Author {
   const note = textOf(values, 'note')
-  return { by: textOf(values, 'by') ?? nameHere(), ...(note !== undefined && { note }) }
-}
-
-function nameHere(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A container may run as a user without a name.
-    return 'unknown'
-  }
+  // A container may run as a user without a name.
+  const by = textOf(values, 'by') ?? attempt(() => userInfo().username, 'unknown')
+  return { by, ...(note !== undefined && { note }) }
 }

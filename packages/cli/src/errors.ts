@@ -24,17 +24,19 @@ export function refuse(text: string): never {
  * @param names What has to be installed, as npm takes it.
  * @throws CommandError When it is not installed.
  */
-export async function installed<Module>(
+export const installed = async <Module>(
   names: string,
   load: () => Promise<Module>,
-): Promise<Module> {
-  try {
-    return await load()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    return refuse(`needs ${names.replaceAll(' ', ' and ')}: npm install --save-dev ${names}`)
-  }
-}
+): Promise<Module> =>
+  (await ifInstalled(load)) ??
+  refuse(`needs ${names.replaceAll(' ', ' and ')}: npm install --save-dev ${names}`)
+
+/** Loads a package. Returns `undefined` if it is not installed. */
+export const ifInstalled = <Module>(load: () => Promise<Module>): Promise<Module | undefined> =>
+  load().catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    return undefined
+  })
 
 /** Returns an error of the limiter in the words of a command. Others stay as they are. */
 export function asCommandError(error: unknown): unknown {

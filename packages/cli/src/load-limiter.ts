@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
+import { attempt } from '@sluice/core/internal/limiter'
 import { createJiti } from 'jiti'
 import { refuse } from './errors.ts'
 import { frameworkModules } from './framework-modules.ts'
@@ -133,15 +134,8 @@ const HINTS: readonly (readonly [part: RegExp, hint: () => string])[] = [
   ],
 ]
 
-function isLimiter(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  try {
-    definitionOf(value)
-    return true
-  } catch {
-    return false
-  }
-}
+const isLimiter = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && attempt(() => !!definitionOf(value), false)
 
 function whyNone(
   file: string,

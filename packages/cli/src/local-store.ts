@@ -63,7 +63,6 @@ export function portOf(text: string | undefined): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** Returns the variables by which an app finds the store. */
 export const variablesOf = ({ url, token }: LocalServer): Readonly<Record<string, string>> => ({
   UPSTASH_REDIS_REST_URL: url,
   UPSTASH_REDIS_REST_TOKEN: token,

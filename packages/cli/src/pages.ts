@@ -11,11 +11,10 @@ const pageNames = (): string[] =>
     .toSorted()
 
 /** Returns the names of the pages with their titles, a line each. */
-export function listPages(): string {
-  return pageNames()
+export const listPages = (): string =>
+  pageNames()
     .map((name) => `${name}: ${/^# (.*)$/m.exec(read(name))?.[1] ?? ''}`)
     .join('\n')
-}
 
 /** Returns a page. @throws CommandError When there is none of this name. */
 export function readPage(name: string): string {

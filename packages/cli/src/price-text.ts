@@ -52,12 +52,11 @@ export function priceText(price: ModelPrice | undefined): string {
   return `${ratesText(price)}${longer}${asOf === undefined ? '' : ` (${asOf})`}`
 }
 
-function ratesText(rates: Partial<Record<(typeof RATES)[number], number>>): string {
-  return RATES.flatMap((name) => {
+const ratesText = (rates: Partial<Record<(typeof RATES)[number], number>>): string =>
+  RATES.flatMap((name) => {
     const rate = rates[name]
     return rate === undefined ? [] : [`${name} ${unitsText(rate, 'usd')}`]
   }).join(', ')
-}
 
 export const priceLine = ({ model, from, to }: ChangedPrice): string =>
   `${model}: ${priceText(from)} -> ${priceText(to)}`

@@ -43,7 +43,6 @@ export async function changeSeen<Change>(
   return { version, changes, made: made !== undefined }
 }
 
-/** Returns the end of what a command prints about settings. */
 export const endOf = (name: string, isMade: boolean, version: string): string =>
   isMade
     ? CHANGED

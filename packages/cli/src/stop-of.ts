@@ -18,15 +18,14 @@ type StoredTemporary = Readonly<Record<string, number | string>> & { readonly un
 const isStop = (stored: Stored | undefined): boolean => stored?.temporary?.['limit'] === 0
 
 /** Lists the changes that have stopped a policy for a tenant, the newest first. */
-function stopsIn(history: readonly PastChange[], policy: string, tenant: string) {
-  return history.flatMap(({ changes, by, note }) => {
+const stopsIn = (history: readonly PastChange[], policy: string, tenant: string) =>
+  history.flatMap(({ changes, by, note }) => {
     const change = changes.find(
       (one) => one.policy === policy && one.subject?.['tenant'] === tenant,
     )
     const [from, to] = [change?.from, change?.to] as (Stored | undefined)[]
     return isStop(to) ? [{ from, by, note }] : []
   })
-}
 
 /** Returns the change that ends the stop of a policy: to the temporary settings of before, unless they have ended. */
 export async function endOfStop(

@@ -32,7 +32,6 @@ export function sumsByTenant(rows: readonly Row[]): Map<string, Sums> {
   return all
 }
 
-/** Sorts tenants by dollars, then by tokens, then by requests. */
 export const heaviestFirst = (all: ReadonlyMap<string, Sums>): [tenant: string, Sums][] =>
   [...all].toSorted(
     ([, a], [, b]) =>

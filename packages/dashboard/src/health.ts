@@ -3,11 +3,9 @@ import type { ProblemView, StoreView } from './view.ts'
 
 const MAX_PROBLEMS = 20
 
-/** The state of the store, and the problems that were reported last. */
 export class Health {
   #store: StoreView = { state: 'unknown', since: 0 }
   #problems: readonly ProblemView[] = []
-  /** The time of the latest decision. */
   #decidedAt = 0
 
   get store(): StoreView {

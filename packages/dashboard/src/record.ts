@@ -97,11 +97,9 @@ export interface SourceOptions {
   readonly estimate?: (subject: Subject) => number
 }
 
-const UNNAMED = 'everyone'
-
 /** Returns the tenant of a subject on the dashboard. */
 export const tenantOf = (subject: Subject, { by = 'tenant' }: SourceOptions): string =>
-  dimension(subject, by) ?? UNNAMED
+  dimension(subject, by) ?? 'everyone'
 
 const dimension = (subject: Subject, name: string): string | undefined =>
   shortened((subject as Readonly<Record<string, string | undefined>>)[name])

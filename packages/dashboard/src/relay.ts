@@ -101,13 +101,7 @@ function createSender(
     dueAt = -Infinity
     const batches = takeBatches()
     try {
-      const found = target()
-      if (!found) throw new Error('It has no address any more')
-      while (batches[0]) {
-        const { ok, status } = await post(found, batches[0])
-        if (!ok) throw new Error(`It has answered ${status}`)
-        batches.shift()
-      }
+      await sendAll(batches, target())
     } catch (error) {
       // A batch that has arrived without an answer counts once.
       unsent.push(...batches)
@@ -152,10 +146,14 @@ function createSender(
   }
 }
 
-const post = ({ url, key }: RelayTarget, batch: Batch): Promise<Response> =>
-  fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(batch),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  })
+/** Sends batches. Those that are not in the list afterwards have arrived. */
+async function sendAll(batches: Batch[], target: RelayTarget | undefined): Promise<void> {
+  if (!target) throw new Error('It has no address any more')
+  const headers = { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' }
+  for (; batches[0]; batches.shift()) {
+    const body = JSON.stringify(batches[0])
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const { ok, status } = await fetch(target.url, { method: 'POST', headers, body, signal })
+    if (!ok) throw new Error(`It has answered ${status}`)
+  }
+}

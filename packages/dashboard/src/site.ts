@@ -9,8 +9,5 @@ export function isOfAnotherSite({ url, headers }: Request): boolean {
   if (origin === null) return false
   // Behind a proxy, the browser's name of this server is in the header that the proxy adds.
   const own = [new URL(url).host, headers.get('host'), headers.get('x-forwarded-host')]
-  return !own.includes(hostOf(origin))
+  return !own.includes(origin.replace(/^https?:\/\//, ''))
 }
-
-/** Returns the host of an origin; the text itself if it has none, such as `null`. */
-const hostOf = (origin: string): string => origin.replace(/^https?:\/\//, '')

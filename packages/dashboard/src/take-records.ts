@@ -1,6 +1,7 @@
 import { hasBearer } from '@sluice/core/internal/http'
 import type { DashboardRecord } from './record.ts'
 import { MAX_BATCH_LENGTH, type Batch } from './batches.ts'
+import { isObject, parseJson } from './json.ts'
 
 /** Counts the records that another process has sent, if it has the key. */
 export async function takeRecords(
@@ -12,21 +13,13 @@ export async function takeRecords(
     return Response.json({ message: 'Send the key of the option "relayKey".' }, { status: 403 })
   }
   const text = await request.text()
-  const batch = text.length > MAX_BATCH_LENGTH ? undefined : parse(text)
+  const batch = text.length > MAX_BATCH_LENGTH ? undefined : parseJson(text)
   if (!isBatch(batch)) {
     const message = 'Send records as relay of the same version does.'
     return Response.json({ message }, { status: 400 })
   }
   take(batch)
   return new Response(null, { status: 204 })
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 const TIMES = { at: 'number', settleBy: 'number', isDegraded: 'boolean' }
@@ -69,6 +62,3 @@ function isOf(kind: string, value: unknown): boolean {
   if (kind === 'list') return Array.isArray(value) && value.every(isObject)
   return kind === 'object' ? isObject(value) : typeof value === kind
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null

@@ -13,7 +13,6 @@ const QUIET_MS = 10_000
 /** A policy, with what orders its records. */
 interface PolicyEntry {
   readonly view: Mutable<PolicyView>
-  /** The time of the latest decision. */
   at: number
   /** Set for a cap. */
   cap?: CapCount
@@ -135,7 +134,8 @@ export class Tenant {
       if (moved.stored) cap?.settle(-estimate, at, view.windowMs, true)
       cap?.settle(units + estimate, at, view.windowMs, isDegraded && !moved.stored)
       if (cap) view.remaining = Math.max(0, view.limit - cap.stored)
-      else if (!isDegraded) view.remaining = within(view.remaining - units, view.limit)
+      else if (!isDegraded)
+        view.remaining = Math.min(view.limit, Math.max(0, view.remaining - units))
     }
   }
 
@@ -185,5 +185,3 @@ function countCap(
   if (at >= entry.at) Object.assign(view, { limit, windowMs, enforced, freshAt: now + freshMs })
   view.remaining = Math.max(0, view.limit - cap.stored)
 }
-
-const within = (units: number, limit: number): number => Math.min(limit, Math.max(0, units))

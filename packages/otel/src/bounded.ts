@@ -1,6 +1,3 @@
-/** The value in place of those that there is no room for. */
-const OTHER = 'other'
-
 /**
  * Returns a function that lets the first `max` distinct values through and replaces the others by
  * `'other'`, so that a metric's label has a bounded number of values.
@@ -9,7 +6,7 @@ export function boundedValues(max: number): <T extends string | undefined>(value
   const known = new Set<string>()
   return (value) => {
     if (value === undefined || known.has(value)) return value
-    if (known.size >= max) return OTHER
+    if (known.size >= max) return 'other'
     known.add(value)
     return value
   }

@@ -18,14 +18,9 @@ export function policyThatActed({
 
 /** Returns the policy that denied or delayed; otherwise the one of which the largest share is used. */
 export function bindingPolicy(decision: Decision): PolicyState | undefined {
-  const acted = policyThatActed(decision)
-  if (acted) return acted
-  let tightest: PolicyState | undefined
-  for (const policy of decision.policies) {
-    if (!policy.enforced) continue
-    if (tightest === undefined || shareUsed(policy) > shareUsed(tightest)) tightest = policy
-  }
-  return tightest
+  const enforced = decision.policies.filter((policy) => policy.enforced)
+  const [tightest] = enforced.toSorted((a, b) => shareUsed(b) - shareUsed(a))
+  return policyThatActed(decision) ?? tightest
 }
 
 /** Returns the part of a policy's capacity that is used, from 0 to 1. */

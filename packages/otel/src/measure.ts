@@ -29,18 +29,7 @@ export interface Recorder {
 
 type Units = Readonly<Record<string, number>>
 
-type Measured =
-  | 'decision'
-  | 'storeCall'
-  | 'threshold'
-  | 'reserved'
-  | 'settled'
-  | 'abandoned'
-  | 'cutAnswer'
-  | 'wait'
-  | 'job'
-
-export type Measuring = Required<Pick<Listeners, Measured>>
+export type Measuring = Required<Omit<Listeners, 'degraded' | 'shadow' | 'problem'>>
 
 /**
  * Creates the listeners that measure a limiter's events.

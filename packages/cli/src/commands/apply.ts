@@ -26,14 +26,9 @@ ${LIMITER_USAGE}`,
       applyConfiguration(limiter, desired, options),
     )
     const { changes, made } = result
-    const end = changes.length === 0 ? SAME : endText(made, seen.version)
+    const changed =
+      endOf('apply', made, seen.version) + (made ? ' To take it back: sluice undo' : '')
+    const end = changes.length === 0 ? 'The settings in the store are those of the file.' : changed
     return { text: [...settingLines(limiter, changes), end].join('\n'), json: { file, ...result } }
   },
 }
-
-const SAME = 'The settings in the store are those of the file.'
-
-const endText = (isMade: boolean, version: string): string =>
-  isMade
-    ? `${endOf('apply', true, version)} To take it back: sluice undo`
-    : endOf('apply', false, version)

@@ -1,5 +1,5 @@
 import type { LocalServer } from '@sluice/local'
-import { textOf, type Command, type Result } from '../command.ts'
+import { textOf, type Command } from '../command.ts'
 import { startCommand } from '../dev/child-command.ts'
 import type { PageServer } from '../dev/page-server.ts'
 import { refuse } from '../errors.ts'
@@ -46,48 +46,31 @@ ${STORE_USAGE}\
     try {
       const store = await startStore(values, 'development')
       started.push(store)
-      return await runBeside({ store, page, command, folder, signal, close })
+      const variables = { ...variablesOf(store), ...page.variables }
+      const json = { engine: store.engine, page: page.url, variables }
+      const head = `${banner(store, page)}\n\n`
+      if (command.length === 0 || signal.aborted) {
+        const ended = closeAfter(untilAbortedOrLost(store, signal), close)
+        return { text: head + linesOf(variables), json, ended }
+      }
+      // Standard output is the command's.
+      process.stderr.write(head)
+      const [lost, over] = [new AbortController(), new AbortController()]
+      const env = { ...process.env, ...variables }
+      const child = await startCommand(command, folder, env, AbortSignal.any([signal, lost.signal]))
+      void reportLoss(store, AbortSignal.any([signal, over.signal])).then((isLost) => {
+        if (isLost) lost.abort('SIGTERM')
+      })
+      const ended = child.ended.then((exitCode) => {
+        over.abort()
+        return lost.signal.aborted ? 1 : exitCode
+      })
+      return { text: '', json, ended: closeAfter(ended, close) }
     } catch (error) {
       await close()
       throw error
     }
   },
-}
-
-interface Running {
-  readonly store: LocalServer
-  readonly page: PageServer
-  readonly command: readonly string[]
-  readonly folder: string
-  readonly signal: AbortSignal
-  readonly close: () => Promise<void>
-}
-
-/**
- * Runs the command, if there is one, until its end, a signal, or the end of the redis-server. Then it closes the store and
- * the page.
- */
-async function runBeside(running: Running): Promise<Result> {
-  const { store, page, command, folder, signal, close } = running
-  const variables = { ...variablesOf(store), ...page.variables }
-  const json = { engine: store.engine, page: page.url, variables }
-  if (command.length === 0 || signal.aborted) {
-    const text = `${banner(store, page)}\n\n${linesOf(variables)}`
-    return { text, json, ended: closeAfter(untilAbortedOrLost(store, signal), close) }
-  }
-  // Standard output is the command's.
-  process.stderr.write(`${banner(store, page)}\n\n`)
-  const [lost, over] = [new AbortController(), new AbortController()]
-  const env = { ...process.env, ...variables }
-  const child = await startCommand(command, folder, env, AbortSignal.any([signal, lost.signal]))
-  void reportLoss(store, AbortSignal.any([signal, over.signal])).then((isLost) => {
-    if (isLost) lost.abort('SIGTERM')
-  })
-  const ended = child.ended.then((exitCode) => {
-    over.abort()
-    return lost.signal.aborted ? 1 : exitCode
-  })
-  return { text: '', json, ended: closeAfter(ended, close) }
 }
 
 async function closeAfter<T>(end: Promise<T>, close: () => Promise<void>): Promise<T> {

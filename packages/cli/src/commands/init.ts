@@ -47,7 +47,7 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
             : `${lineOf(change)}\n${diffOf(change)}`,
         ),
         '',
-        ...(isMade ? ['Next:', ...next.map((command) => `  ${command}`)] : [DRY]),
+        ...(isMade ? nextLines(next) : ['Nothing is written. Add --yes to write it.']),
       ].join('\n'),
       json: {
         framework,
@@ -64,7 +64,7 @@ function remove(folder: string, name: string | undefined, isMade: boolean) {
   const { framework, removals, next } = removalOf(folder, name)
   const changes = removals.map(({ path, kind }) => ({ path, kind }))
   if (isMade) for (const removal of removals) takeBack(folder, removal)
-  const left = isMade ? ['Next:', ...next.map((command) => `  ${command}`)] : [DRY_REMOVE]
+  const left = isMade ? nextLines(next) : ['Nothing is removed. Add --yes to remove it.']
   return {
     text: [
       `${framework}:`,
@@ -83,7 +83,10 @@ const REMOVE_VERBS: Readonly<Record<Removal['kind'], (path: string) => string>> 
   guard: (path) => `leave ${path}, which keeps your variables out of the repository`,
 }
 
-const DRY_REMOVE = 'Nothing is removed. Add --yes to remove it.'
+const nextLines = (commands: readonly string[]): string[] => [
+  'Next:',
+  ...commands.map((command) => `  ${command}`),
+]
 
 /** @throws CommandError When a file cannot be changed. */
 function takeBack(folder: string, { path, kind, text }: Removal): void {
@@ -105,13 +108,10 @@ function takeBack(folder: string, { path, kind, text }: Removal): void {
 const othersText = (framework: string, others: readonly string[]): string =>
   `  package.json also names ${others.join(' and ')}. To limit that instead of ${framework}: --framework ${others.join(' or --framework ')}`
 
-const DRY = 'Nothing is written. Add --yes to write it.'
-
 const VERBS = { create: 'create', append: 'add to', keep: 'leave' } as const
 
-function lineOf({ path, kind }: Change): string {
-  return `  ${VERBS[kind]} ${path}${kind === 'keep' ? ', which exists: add what it lacks' : ''}`
-}
+const lineOf = ({ path, kind }: Change): string =>
+  `  ${VERBS[kind]} ${path}${kind === 'keep' ? ', which exists: add what it lacks' : ''}`
 
 /** Returns the lines that are added. A secret is not printed. */
 const diffOf = ({ text, kind }: Change): string =>

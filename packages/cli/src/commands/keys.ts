@@ -167,11 +167,9 @@ async function revoke(limiter: Limiter, { id, isMade }: Call): Promise<Result> {
 }
 
 /** @throws CommandError When there is no key of this name. */
-async function find(limiter: Limiter, id: string): Promise<ApiKey> {
-  const key = await readApiKey(limiter, id)
-  if (key) return key
-  return refuse(`there is no key ${id}. List them: sluice keys --tenant NAME`)
-}
+const find = async (limiter: Limiter, id: string): Promise<ApiKey> =>
+  (await readApiKey(limiter, id)) ??
+  refuse(`there is no key ${id}. List them: sluice keys --tenant NAME`)
 
 /** @throws CommandError When it has been replaced, or has expired. */
 function assertReplaceable({ id, replacedBy, expiresAt = Infinity }: ApiKey): void {
@@ -192,11 +190,8 @@ function overlapText(old: ApiKey, overlap: string | 0): string {
   return isSooner ? `at ${endText(old)}, before ${overlap} is over` : `in ${overlap}`
 }
 
-function tenantOf(values: Values): string {
-  const tenant = textOf(values, 'tenant')
-  if (tenant) return tenant
-  return refuse('name whose keys, such as --tenant acme')
-}
+const tenantOf = (values: Values): string =>
+  textOf(values, 'tenant') || refuse('name whose keys, such as --tenant acme')
 
 function newKeyOptions(values: Values) {
   const [expiresIn, prefix] = [timeOf(values, 'expires'), textOf(values, 'prefix')]

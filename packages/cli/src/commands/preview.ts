@@ -93,7 +93,6 @@ ${LOG_USAGE}
 
 const NOW = 'in force'
 
-/** Returns the tenant of `--denials`. */
 function tenantOf(values: Values, log: string | undefined): string | undefined {
   const tenant = textOf(values, 'tenant')
   if ((values['denials'] === true) !== (tenant !== undefined))

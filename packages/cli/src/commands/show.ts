@@ -7,7 +7,7 @@ import {
   type PolicyState,
   type Units,
 } from '@sluice/core'
-import { adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
+import { attempt, adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { durationText, subjectText, timeText, unitsText } from '@sluice/core/internal/text'
 import { valueText } from '../change-text.ts'
@@ -89,17 +89,12 @@ function byPlan(
   plans: LimiterDefinition['plans'],
 ): ShownLimit {
   if (!plans) return 'by request'
-  const limits: Record<string, Units> = {}
-  try {
-    for (const name of plans.names) {
-      const given = limit({ plan: plans.get(name) ?? {}, route: undefined, model: undefined })
-      if (given === undefined) return 'by request'
-      limits[name] = given
-    }
-    return limits
-  } catch {
-    return 'by request'
-  }
+  const limits = plans.names.map((name) => {
+    const plan = plans.get(name) ?? {}
+    return [name, attempt(() => limit({ plan, route: undefined, model: undefined }), undefined)]
+  })
+  const isKnown = limits.every(([, given]) => given !== undefined)
+  return isKnown ? (Object.fromEntries(limits) as Readonly<Record<string, Units>>) : 'by request'
 }
 
 function overview(
@@ -153,7 +148,6 @@ export function settingText(
   return `  ${policy} (${subjectText(subject)}): ${parts.join(', then ')}`
 }
 
-/** A policy whose limit follows an upstream. */
 interface AdaptedPolicy extends AdaptedLimit {
   readonly policy: string
 }

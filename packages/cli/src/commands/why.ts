@@ -3,7 +3,7 @@ import { explain, explanationText, type Explanation } from '@sluice/core/explain
 import { askerText, asksText, timeText } from '@sluice/core/internal/text'
 import { writeRefusal } from '../doctor/database.ts'
 import { countOf, textOf, type Command, type Result, type Values } from '../command.ts'
-import { installed, refuse } from '../errors.ts'
+import { ifInstalled, installed, refuse } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { noneText, recordedDenials } from '../recorded-denials.ts'
@@ -162,14 +162,4 @@ async function usersOf(limiter: Limiter, decision: Decision, tenant: string | un
   const report = await ifInstalled(() => import('@sluice/usage/report'))
   const list = (await report?.topUsers(limiter, decision, tenant)) ?? []
   return { list, lines: !report || list.length === 0 ? [] : [report.topUsersText(list)] }
-}
-
-/** Imports a module of a package that need not be installed. */
-async function ifInstalled<Module>(load: () => Promise<Module>): Promise<Module | undefined> {
-  try {
-    return await load()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    return undefined
-  }
 }

@@ -4,11 +4,13 @@ import { once } from 'node:events'
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
+import { attempt } from '@sluice/core/internal/limiter'
 import { CommandError } from '../errors.ts'
 
 /** The time that a command has to end by itself after a signal. */
 const GRACE_MS = 5_000
 const POLL_MS = 20
+const UTF8 = { encoding: 'utf8' } as const
 
 export interface ChildCommand {
   /** Resolves to its exit code when it has ended, with all that it has started. */
@@ -101,15 +103,9 @@ function startedBy(parent: number): number[] {
 
 /** Returns each process of this machine with its parent. None where there is no `ps`. */
 function processes(): (readonly [pid: number, parent: number])[] {
-  try {
-    const text = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-    return Array.from(text.matchAll(/(\d+)\s+(\d+)/g), ([, pid, parent]) => [
-      Number(pid),
-      Number(parent),
-    ])
-  } catch {
-    return []
-  }
+  const text = attempt(() => execFileSync('ps', ['-A', '-o', 'pid=,ppid='], UTF8), '')
+  const pairs = text.matchAll(/(\d+)\s+(\d+)/g)
+  return Array.from(pairs, ([, pid, parent]) => [Number(pid), Number(parent)])
 }
 
 function killAll(targets: readonly number[], signal: NodeJS.Signals): void {
@@ -117,10 +113,5 @@ function killAll(targets: readonly number[], signal: NodeJS.Signals): void {
 }
 
 /** Sends a signal. Returns false if nobody is left to get it. */
-function kill(target: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(target, signal)
-  } catch {
-    return false
-  }
-}
+const kill = (target: number, signal: NodeJS.Signals | 0): boolean =>
+  attempt(() => process.kill(target, signal), false)

@@ -4,7 +4,6 @@ import { unitsText } from '@sluice/core/internal/text'
 import { refuse } from '../errors.ts'
 import type { Finding } from './finding.ts'
 
-/** A fault in the prices of models in use. */
 export interface PriceFinding {
   readonly code: 'price_missing' | 'price_low' | Finding['code']
   readonly text: string

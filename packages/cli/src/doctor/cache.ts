@@ -3,7 +3,7 @@ import { callsOfSluice } from '../source/adapters.ts'
 import { fileRoutes } from '../source/handlers.ts'
 import { valueOf } from '../source/literal.ts'
 import { nameOf, nodes, nodesIn, textIn, type Node, type SourceModule } from '../source/module.ts'
-import type { ProjectSource } from '../source/project-source.ts'
+import { modulesWith, type ProjectSource } from '../source/project-source.ts'
 import type { Finding } from './finding.ts'
 
 /**
@@ -14,9 +14,7 @@ import type { Finding } from './finding.ts'
 export function judgeCache(source: ProjectSource): Finding[] {
   const routes = fileRoutes(source)
   if (routes?.dependency !== 'next') return []
-  const modules = [...source.texts].flatMap(([path, text]) =>
-    /force-static|use cache|unstable_cache/.test(text) ? (source.module(path) ?? []) : [],
-  )
+  const modules = modulesWith(source, (text) => /force-static|use cache|unstable_cache/.test(text))
   return modules.flatMap((module): Finding[] => {
     const handler = routes.handlers.find((each) => each.module === module)
     const decisions = decisionsIn(module)
@@ -63,8 +61,8 @@ function decisionsIn(module: SourceModule): ReadonlySet<Node> {
  * Finds the functions whose results are kept: https://nextjs.org/docs/app/api-reference/directives/use-cache and
  * https://nextjs.org/docs/app/api-reference/functions/unstable_cache
  */
-function cachedFunctions(module: SourceModule): { readonly node: Node; readonly by: string }[] {
-  return [...nodesIn(module.program)].flatMap((node) => {
+const cachedFunctions = (module: SourceModule): { readonly node: Node; readonly by: string }[] =>
+  [...nodesIn(module.program)].flatMap((node) => {
     const directive = nodes(node['directives'])
       .map(({ value }) => nameOf(value))
       .find((text) => /^use cache(?::|$)/.test(text))
@@ -74,4 +72,3 @@ function cachedFunctions(module: SourceModule): { readonly node: Node; readonly 
     const isCache = binding?.from === 'next/cache' && binding.name === 'unstable_cache'
     return isCache ? [{ node, by: 'unstable_cache' }] : []
   })
-}

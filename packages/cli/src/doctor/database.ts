@@ -7,6 +7,7 @@ import {
   type StoreErrorCode,
 } from '@sluice/core'
 import { runtimeOf, writeOperation } from '@sluice/core/internal/limiter'
+import { readOnce } from '../shared-store.ts'
 import { findingsAmong, type Finding } from './finding.ts'
 
 /** Failures of a database that is down, or cannot be reached. */
@@ -99,30 +100,21 @@ async function answerAt(limiter: Limiter, key: string): Promise<Answer> {
 
 /** Returns what each database in which the limiter counts says of itself. Writes records for a millisecond. */
 export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
-  const { store, program, clock, clockIsInjected } = runtimeOf(limiter)
   const dimensions = definitionOf(limiter).rules.flatMap(({ per }) => (per === 'global' ? [] : per))
-  const now = { now: clock(), clockIsInjected }
 
   const keyOf = (tenant: string): string =>
     ['doctor', ...new Set(dimensions.map((name) => `${name}=${tenant}`))].join(':')
-
-  /** Returns the place of a key, if the store has several. */
-  async function placeOf(key: string): Promise<string | undefined> {
-    const reads = [{ key, field: 'at' }]
-    const nothing = { policies: program.policies, entries: [], apply: false, id: '' }
-    return (await store.check({ ...nothing, ...now, reads, startedAt: Date.now() })).place
-  }
 
   async function ask(tenant: string): Promise<Answer> {
     const key = keyOf(tenant)
     const answer = await answerAt(limiter, key)
     if (!answer.refusal || answer.place !== undefined) return answer
-    return { ...answer, place: await placeOf(key) }
+    return { ...answer, place: (await readOnce(limiter, key)).place }
   }
 
   /** Returns true if the store has several places. A dead one does not say so, but others do. */
   async function hasPlaces(among: readonly string[]): Promise<boolean> {
-    for (const tenant of among) if (await placeOf(keyOf(tenant))) return true
+    for (const tenant of among) if ((await readOnce(limiter, keyOf(tenant))).place) return true
     return false
   }
 

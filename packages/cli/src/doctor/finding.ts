@@ -5,7 +5,6 @@ export interface Finding {
   readonly remedy: string
 }
 
-/** Returns the lines that name findings and their remedies. */
 export const findingLines = (
   findings: readonly (Omit<Finding, 'code'> & { readonly code: string })[],
 ): string[] => findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])

@@ -10,16 +10,17 @@ import { configurationSize, unknownPolicies } from '@sluice/core/configuration'
 import { adapterCalls } from '../source/adapters.ts'
 import { propertyOf, textsIn } from '../source/literal.ts'
 import { nodes, nodesIn, textIn, type Node, type SourceModule } from '../source/module.ts'
-import type { ProjectSource } from '../source/project-source.ts'
+import { modulesWith, type ProjectSource } from '../source/project-source.ts'
 import { findingsAmong, type Finding } from './finding.ts'
 
-export async function judgePolicies(limiter: Limiter, source: ProjectSource): Promise<Finding[]> {
-  return [
-    ...(await judgeSettings(limiter)),
-    ...findingsAmong([judgePlans(limiter, source)]),
-    ...judgeRouteIds(definitionOf(limiter).rules, source),
-  ]
-}
+export const judgePolicies = async (
+  limiter: Limiter,
+  source: ProjectSource,
+): Promise<Finding[]> => [
+  ...(await judgeSettings(limiter)),
+  ...findingsAmong([judgePlans(limiter, source)]),
+  ...judgeRouteIds(definitionOf(limiter).rules, source),
+]
 
 async function judgeSettings(limiter: Limiter): Promise<Finding[]> {
   const size = await unlessAbsent(() => configurationSize(limiter))
@@ -127,9 +128,7 @@ function judgeRouteIds(rules: readonly PolicyRule[], source: ProjectSource): Fin
 /** Returns all texts of the project but those in the `routes` of policies. */
 function idsElsewhere(source: ProjectSource): ReadonlySet<string> {
   const texts = new Set<string>()
-  for (const path of source.texts.keys()) {
-    const module = source.module(path)
-    if (!module) continue
+  for (const module of modulesWith(source, () => true)) {
     const ofPolicies = routesOfPolicies(module)
     for (const node of nodesIn(module.program)) {
       const text = textIn(node)
@@ -139,7 +138,6 @@ function idsElsewhere(source: ProjectSource): ReadonlySet<string> {
   return texts
 }
 
-/** Returns the string literals in the option `routes` of policies. */
 function routesOfPolicies(module: SourceModule): ReadonlySet<Node> {
   const found = new Set<Node>()
   for (const node of nodesIn(module.program)) {

@@ -7,7 +7,7 @@ import { installed, unlessLacking } from '../errors.ts'
 import { settingsOf } from '../settings.ts'
 import { callsModel } from '../source/models.ts'
 import { nameOf, nodesIn, textIn } from '../source/module.ts'
-import { readProject, type ProjectSource } from '../source/project-source.ts'
+import { modulesWith, readProject, type ProjectSource } from '../source/project-source.ts'
 import { lowerThanBill, type PriceFinding } from './bill.ts'
 import { findingsAmong } from './finding.ts'
 import { CALL_ANOTHER, DAY_MS, judgePrices, MAX_AGE_DAYS, NOTICE_DAYS } from './prices.ts'
@@ -19,7 +19,6 @@ export interface UsedModel {
   readonly from: string
 }
 
-/** The parts of a loaded file of limits that prices come from. */
 interface PriceSource {
   readonly limiter: Limiter
   readonly exported: Readonly<Record<string, unknown>>
@@ -86,10 +85,10 @@ const DOORS = /\b(?:modelHandler|limitedFetch|limitedModel|withBudget)\b/
 /** Returns the models that the source names where it calls models, by name, each with a file. */
 function namedIn(source: ProjectSource, prices: Prices): Map<string, string> {
   const found = new Map<string, string>()
-  for (const [path, text] of source.texts) {
-    const module = /model/i.test(text) ? source.module(path) : undefined
-    if (!module || !(DOORS.test(text) || callsModel(module))) continue
-    for (const node of nodesIn(module.program)) {
+  for (const module of modulesWith(source, (text) => /model/i.test(text))) {
+    const { path, program } = module
+    if (!DOORS.test(source.texts.get(path) ?? '') && !callsModel(module)) continue
+    for (const node of nodesIn(program)) {
       const isModel = node.type === 'ObjectProperty' && nameOf(node['key']) === 'model'
       const model = textIn(isModel ? node['value'] : node)
       if (model === undefined || found.has(model)) continue

@@ -4,9 +4,10 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Prices } from '@sluice/ai'
+import { attempt } from '@sluice/core/internal/limiter'
 import { propertyOf } from '../source/literal.ts'
 import { nameOf, nodesIn, textIn } from '../source/module.ts'
-import type { ProjectSource } from '../source/project-source.ts'
+import { modulesWith, type ProjectSource } from '../source/project-source.ts'
 import { findingsAmong, type Finding } from './finding.ts'
 
 /** The days after which a price is old. */
@@ -47,7 +48,8 @@ export async function judgePrices(source: ProjectSource, now: number): Promise<F
   const tables = await importedTables(source)
   const named = tables.flatMap((table) => namedPrices(source, table))
   const whole = tables.flatMap((table) => wholeTable(table, named))
-  const used = [...own, ...[...named, ...whole].filter((price) => !isListed(price, own))]
+  const listed = new Set(own.map(({ model }) => model))
+  const used = [...own, ...[...named, ...whole].filter(({ model }) => !listed.has(model))]
   const age = ({ asOf }: UsedPrice): number => (asOf === undefined ? 0 : now - Date.parse(asOf))
   const old = used.filter((price) => age(price) > MAX_AGE_DAYS * DAY_MS)
   const ending = used.filter(({ endsOn = '' }) => Date.parse(endsOn) - now < NOTICE_DAYS * DAY_MS)
@@ -72,33 +74,29 @@ function list(prices: readonly UsedPrice[], textOf: (price: UsedPrice) => string
   return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
-/** Returns the prices that the project itself lists and dates. */
 function ownPrices(source: ProjectSource): UsedPrice[] {
-  return [...source.texts]
-    .filter(([, text]) => text.includes('definePrices') && /\b(asOf|endsOn)\b/.test(text))
-    .flatMap(([from]) => {
-      const all = [...nodesIn(source.module(from)?.program ?? { type: '' })]
-      return all.flatMap((node): UsedPrice[] => {
-        if (node.type !== 'ObjectProperty') return []
-        const price = node['value'] as Parameters<typeof propertyOf>[0]
-        const [asOf, endsOn] = ['asOf', 'endsOn'].map((field) => {
-          const text = textIn(propertyOf(price, field).node)
-          return text !== undefined && isDate(text) ? text : undefined
-        })
-        const isPrice = asOf !== undefined || endsOn !== undefined
-        return isPrice ? [{ model: nameOf(node['key']).toLowerCase(), from, asOf, endsOn }] : []
+  const modules = modulesWith(
+    source,
+    (text) => text.includes('definePrices') && /\b(asOf|endsOn)\b/.test(text),
+  )
+  return modules.flatMap(({ path, program }) =>
+    [...nodesIn(program)].flatMap((node): UsedPrice | [] => {
+      if (node.type !== 'ObjectProperty') return []
+      const price = node['value'] as Parameters<typeof propertyOf>[0]
+      const [asOf, endsOn] = ['asOf', 'endsOn'].map((field) => {
+        const text = textIn(propertyOf(price, field).node)
+        return text !== undefined && isDate(text) ? text : undefined
       })
-    })
+      const isPrice = asOf !== undefined || endsOn !== undefined
+      return isPrice ? { model: nameOf(node['key']).toLowerCase(), from: path, asOf, endsOn } : []
+    }),
+  )
 }
-
-const isListed = ({ model }: UsedPrice, own: readonly UsedPrice[]): boolean =>
-  own.some((price) => price.model === model)
 
 function namedPrices(source: ProjectSource, table: Table): UsedPrice[] {
   const found = new Map<string, UsedPrice>()
-  for (const [path, text] of source.texts) {
-    if (!hasModel(text, table.prices)) continue
-    for (const node of nodesIn(source.module(path)?.program ?? { type: '' })) {
+  for (const { program } of modulesWith(source, (text) => hasModel(text, table.prices))) {
+    for (const node of nodesIn(program)) {
       const model = textIn(node)?.toLowerCase()
       const price = model === undefined ? undefined : priceIn(table.prices, model)
       if (model !== undefined && price) found.set(model, usedPrice(model, table, price))
@@ -107,7 +105,7 @@ function namedPrices(source: ProjectSource, table: Table): UsedPrice[] {
   return [...found.values()]
 }
 
-/** Returns true if a text may name a model of a table. Parsing every file would take long. */
+/** Returns true if a text may name a model of a table. */
 const hasModel = (text: string, prices: Prices): boolean =>
   [...text.matchAll(/['"`]([\w@./:-]{1,128})['"`]/g)].some(
     ([, name = '']) => priceIn(prices, name.toLowerCase()) !== undefined,
@@ -137,9 +135,8 @@ const priceIn = (prices: Prices, model: string): ReturnType<Prices['get']> =>
 
 async function importedTables(source: ProjectSource): Promise<Table[]> {
   const imported = new Map<string, string>()
-  for (const [path, text] of source.texts) {
-    if (!text.includes('_PRICES')) continue
-    for (const { name, from } of source.module(path)?.imports.values() ?? []) {
+  for (const { imports } of modulesWith(source, (text) => text.includes('_PRICES'))) {
+    for (const { name, from } of imports.values()) {
       if (name.endsWith('_PRICES') && /^@sluice\/ai(?:\/prices\/|$)/.test(from)) {
         imported.set(name, from)
       }
@@ -148,7 +145,7 @@ async function importedTables(source: ProjectSource): Promise<Table[]> {
   const tables = [...imported].map(async ([name, from]): Promise<Table[]> => {
     const path = resolve(source.folder, from)
     if (path === undefined) return []
-    const prices = ((await load(path)) ?? {})[name] as Prices | undefined
+    const prices = (await load(path))[name] as Prices | undefined
     return prices?.nameOf ? [{ name, prices, checked: checkedDay(path) }] : []
   })
   return (await Promise.all(tables)).flat()
@@ -166,19 +163,9 @@ function checkedDay(path: string): string {
   return pricesChecked ?? ''
 }
 
-function resolve(folder: string, from: string): string | undefined {
-  try {
-    return createRequire(join(folder, 'package.json')).resolve(from)
-  } catch {
-    return undefined
-  }
-}
+const resolve = (folder: string, from: string): string | undefined =>
+  attempt(() => createRequire(join(folder, 'package.json')).resolve(from), undefined)
 
-/** Loads a package as the project has it; `undefined` if it fails. */
-async function load(path: string): Promise<Record<string, unknown> | undefined> {
-  try {
-    return (await import(pathToFileURL(path).href)) as Record<string, unknown>
-  } catch {
-    return undefined
-  }
-}
+/** Loads a package as the project has it. Nothing if it fails. */
+const load = (path: string): Promise<Record<string, unknown>> =>
+  import(pathToFileURL(path).href).catch(() => ({}))

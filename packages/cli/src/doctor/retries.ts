@@ -9,7 +9,7 @@ import {
   type Node,
   type SourceModule,
 } from '../source/module.ts'
-import type { ProjectSource } from '../source/project-source.ts'
+import { modulesWith, type ProjectSource } from '../source/project-source.ts'
 import type { Finding } from './finding.ts'
 
 /** Packages that repeat a POST. `ky`, `got` and `ofetch` repeat none by default. */
@@ -21,13 +21,13 @@ const RETRIES =
  * not looked at: redis() refuses one that repeats commands, and upstashRedis() turns its client's retries off.
  */
 export function judgeRetries(source: ProjectSource): Finding[] {
-  return [...source.texts].flatMap(([path, text]): Finding | [] => {
-    const module = text.includes('@sluice/core/upstash') ? source.module(path) : undefined
-    const retry = module && retryIn(module)
+  const modules = modulesWith(source, (text) => text.includes('@sluice/core/upstash'))
+  return modules.flatMap((module): Finding | [] => {
+    const retry = retryIn(module)
     if (!retry) return []
     return {
       code: 'client_retries',
-      text: `${path} gives upstash() a fetch that sends calls again (${retry.from}): after a lost reply, a request is charged twice`,
+      text: `${module.path} gives upstash() a fetch that sends calls again (${retry.from}): after a lost reply, a request is charged twice`,
       remedy:
         'remove the retries: a call that fails is decided by onStoreError, docs/failure-modes.md',
     }
@@ -45,10 +45,8 @@ function retryIn(module: SourceModule): Binding | undefined {
   return undefined
 }
 
-/** Returns the values of the option `fetch` of `upstash`. */
-function fetchOptions(module: SourceModule): Node[] {
-  return callsOfSluice(module).flatMap(({ node, name }) => {
+const fetchOptions = (module: SourceModule): Node[] =>
+  callsOfSluice(module).flatMap(({ node, name }) => {
     const [options] = name === 'upstash' ? nodes(node['arguments']) : []
     return (options && propertyOf(options, 'fetch').node) ?? []
   })
-}

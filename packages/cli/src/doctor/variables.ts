@@ -66,8 +66,8 @@ const isSecret =
   (name: string): boolean =>
     /SECRET|JWT|SIGNING/.test(name) && !known.has(name)
 
-function judgeExample(folder: string, reads: readonly VariableRead[]): Finding[] {
-  return EXAMPLES.flatMap((file): Finding | [] => {
+const judgeExample = (folder: string, reads: readonly VariableRead[]): Finding[] =>
+  EXAMPLES.flatMap((file): Finding | [] => {
     const example = readVariables(folder, file)
     const missing = example ? reads.filter(({ variable }) => !(variable in example)) : []
     const [first] = missing
@@ -78,7 +78,6 @@ function judgeExample(folder: string, reads: readonly VariableRead[]): Finding[]
       remedy: `add the name without its value: echo "${first.variable}=" >> ${file}`,
     }
   })
-}
 
 /**
  * Finds what a Worker lacks in development: with a `.dev.vars`, Wrangler reads no `.env`.

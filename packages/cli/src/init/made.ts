@@ -125,12 +125,9 @@ export const frameworksFor = (folder: string): readonly string[] => [
   ...new Set([...frameworksIn(readManifest(folder)), ...FRAMEWORKS.keys()]),
 ]
 
-function known(framework: string): string {
-  if (FRAMEWORKS.has(framework)) return framework
-  return refuse(`--framework ${framework} must be one of ${NAMES}`)
-}
+const known = (framework: string): string =>
+  FRAMEWORKS.has(framework) ? framework : refuse(`--framework ${framework} must be one of ${NAMES}`)
 
-/** Returns the text of the file that names the variables. */
 export const exampleText = (needsStore: boolean): string =>
   [...(needsStore ? Object.keys(LOCAL_STORE) : []), 'JWT_SECRET']
     .map((name) => `${name}=\n`)

@@ -17,7 +17,6 @@ interface Project {
   readonly store: string | undefined
 }
 
-/** Returns the commands that lead to a first call. */
 export function nextSteps(template: Template, project: Project): string[] {
   const { name, packages, devPackages } = template
   const { isNew, isModule, ownServer, prefix, needsStore, store } = project

@@ -20,7 +20,6 @@ export interface Change {
   readonly isSecret?: boolean
 }
 
-/** The changes to a project, and what is left to do by hand. */
 export interface Plan {
   readonly framework: string
   /** The frameworks of the project that were not taken. */
@@ -42,7 +41,7 @@ export function planOf(folder: string, framework: string | undefined): Plan {
   if (template.name === 'sveltekit' && !manifest)
     refuse('create an app first: npx sv create. Then run sluice init in its folder')
   const files = made.files.flatMap(([path, text]) => fileChange(folder, path, text))
-  const ownServer = files.find(({ path, kind }) => kind === 'keep' && isServer(path))?.path
+  const ownServer = files.find(({ path, kind }) => kind === 'keep' && SERVERS.includes(path))?.path
   const isModule = manifest === undefined || manifest.type === 'module'
   const known = knownVariables(
     folder,
@@ -99,9 +98,6 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'astro.config.mjs': ['astro.config.ts', 'astro.config.js', 'astro.config.mts'],
   'wrangler.jsonc': ['wrangler.json', 'wrangler.toml'],
 }
-
-/** True of a file that starts an app: the one that is made, or one of another name. */
-const isServer = (path: string): boolean => SERVERS.includes(path)
 
 /** Returns the change that creates a file, or leaves one that exists as it is: none if it has this text. */
 function fileChange(folder: string, path: string, text: string): Change[] {

@@ -56,7 +56,7 @@ export async function serve(options: ServerOptions, signal: AbortSignal): Promis
   const server = serveStdio(createServer, { transport: new StdioServerTransport(input, output) })
   if (!signal.aborted) {
     const ended = Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close')])
-    await Promise.race([ended.then(() => written(open, output)), aborted(signal)])
+    await Promise.race([ended.then(() => written(open, output)), once(signal, 'abort')])
   }
   await server.close()
   process.stdin.unpipe(input)
@@ -115,13 +115,10 @@ function assertArguments(tool: Tool, given: Given): void {
   if (missing !== undefined) refuse(`${tool.name} needs the argument "${missing}"`)
   for (const [name, value] of Object.entries(given)) {
     const { type } = tool.arguments[name] as Tool['arguments'][string]
-    const isOfType =
-      type === 'array' ? Array.isArray(value) : typeof value === type && isNoList(value)
-    if (!isOfType) refuse(`${tool.name}: "${name}" must be of the type ${type}`)
+    const kind = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
+    if (kind !== type) refuse(`${tool.name}: "${name}" must be of the type ${type}`)
   }
 }
-
-const isNoList = (value: unknown): boolean => value !== null && !Array.isArray(value)
 
 /** Returns the answer to a call. A mistake is an answer, too: the agent reads it. */
 async function answer(act: () => Promise<string>) {
@@ -131,8 +128,4 @@ async function answer(act: () => Promise<string>) {
     const text = error instanceof CommandError ? error.message : String(error)
     return { content: [{ type: 'text' as const, text }], isError: true }
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  await once(signal, 'abort')
 }

@@ -1,6 +1,7 @@
 /* The commands that an agent may run, as tools of the Model Context Protocol. */
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
+import { attempt } from '@sluice/core/internal/limiter'
 import { refuse } from '../errors.ts'
 
 /** The JSON Schema of one argument. */
@@ -133,7 +134,7 @@ const LOG_NAME = /\.(?:csv|tsv|jsonl?|ndjson|log|txt)(?:\.gz)?$/
 function logOf(folder: string, path: string): string {
   if (isLogName(path)) {
     const root = realpathSync(folder)
-    const file = realPathOf(resolve(root, path))
+    const file = attempt(() => realpathSync(resolve(root, path)), undefined)
     if (file === undefined) refuse(`there is no file ${path} in the project`)
     if (isLogName(relative(root, file)) && statSync(file).isFile()) return file
   }
@@ -147,14 +148,6 @@ const isLogName = (path: string): boolean =>
   !isAbsolute(path) &&
   LOG_NAME.test(path) &&
   path.split(/[\\/]/).every((part) => part !== '' && !part.startsWith('.'))
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
-}
 
 /** Returns the command line of a call, in the folder of the project. @throws CommandError */
 export function commandLine({ name, operands = [] }: Tool, given: Given, folder: string): string[] {

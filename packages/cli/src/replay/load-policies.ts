@@ -5,7 +5,6 @@ import type { PolicySet } from '@sluice/replay'
 import { refuse } from '../errors.ts'
 import { loadLimits } from '../load-limiter.ts'
 
-/** The exports of a file of limits that a replay reads. */
 interface LimitsModule {
   readonly limiter?: Pick<Limiter, 'check'>
   readonly policies?: readonly Policy[]

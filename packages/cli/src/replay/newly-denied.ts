@@ -2,7 +2,6 @@
 import type { Denial } from '@sluice/replay'
 import { createRoom } from './room.ts'
 
-/** Denied calls, and what they cost. */
 interface Sum {
   calls: number
   tokens: number
@@ -26,6 +25,8 @@ export interface NewDenials extends Readonly<Sum> {
   readonly tenants: readonly NewlyDenied[]
 }
 
+const NOTHING: Readonly<Sum> = { calls: 0, tokens: 0, usd: 0 }
+
 interface Tally extends Sum {
   readonly policies: Map<string, number>
   readonly since: number
@@ -37,7 +38,7 @@ export function collectNewDenials(first: string): {
   read(): NewDenials
 } {
   const room = createRoom()
-  const all = { calls: 0, tokens: 0, usd: 0, covered: 0 }
+  const all = { ...NOTHING, covered: 0 }
   const tenants = new Map<string, Tally>()
   let denied: Denial['call'] | undefined
   return {
@@ -48,7 +49,7 @@ export function collectNewDenials(first: string): {
       }
       if (denied === call) return
       const { tenant } = call.subject
-      const tally = tenants.get(tenant) ?? newTally(call.at)
+      const tally = tenants.get(tenant) ?? { ...NOTHING, policies: new Map(), since: call.at }
       tenants.set(tenant, tally)
       for (const sum of [all, tally]) {
         sum.calls += 1
@@ -67,14 +68,6 @@ export function collectNewDenials(first: string): {
     }),
   }
 }
-
-const newTally = (since: number): Tally => ({
-  calls: 0,
-  tokens: 0,
-  usd: 0,
-  policies: new Map(),
-  since,
-})
 
 function tenantOf(tenant: string, { policies, since, calls, tokens, usd }: Tally): NewlyDenied {
   const [[policy] = ['']] = [...policies].toSorted(([, a], [, b]) => b - a)

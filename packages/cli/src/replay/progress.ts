@@ -1,4 +1,3 @@
-/** Shows how far a task is. */
 export interface Progress {
   /** @param share From 0 to 1. */
   update(share: number): void

@@ -1,8 +1,9 @@
 /* The adapters of Sluice that a project calls, as its source text says. */
 import { compileRoutes, type RouteInput, type RouteOptions } from '@sluice/core/http'
+import { attempt } from '@sluice/core/internal/limiter'
 import { calledBy, literal, propertyOf, valueOf } from './literal.ts'
 import { nodes, nodesIn, type Node, type SourceModule } from './module.ts'
-import type { ProjectSource } from './project-source.ts'
+import { modulesWith, type ProjectSource } from './project-source.ts'
 
 export interface AdapterCall {
   readonly module: SourceModule
@@ -19,13 +20,10 @@ export interface AdapterCall {
 type RouteOf = Pick<RouteOptions, 'path' | 'id' | 'methods'>
 
 /** Finds the calls of `rateLimit` of all packages of Sluice. */
-export function adapterCalls(source: ProjectSource): AdapterCall[] {
-  return [...source.texts].flatMap(([path, text]) => {
-    if (!text.includes('rateLimit') || !text.includes('@sluice/')) return []
-    const module = source.module(path)
-    return module ? callsIn(module) : []
-  })
-}
+export const adapterCalls = (source: ProjectSource): AdapterCall[] =>
+  modulesWith(source, (text) => text.includes('rateLimit') && text.includes('@sluice/')).flatMap(
+    callsIn,
+  )
 
 function callsIn(module: SourceModule): AdapterCall[] {
   return callsOfSluice(module).flatMap(({ node, name, from }) => {
@@ -44,12 +42,11 @@ export interface SluiceCall {
 }
 
 /** Finds the calls of functions that a file imports from packages of Sluice. */
-export function callsOfSluice(module: SourceModule): SluiceCall[] {
-  return [...nodesIn(module.program)].flatMap((node) => {
+export const callsOfSluice = (module: SourceModule): SluiceCall[] =>
+  [...nodesIn(module.program)].flatMap((node) => {
     const { from = '', name = '' } = calledBy(module, node) ?? {}
     return from.startsWith('@sluice/') ? [{ node, name, from }] : []
   })
-}
 
 function routesIn(module: SourceModule, given: Node | undefined): AdapterCall['routes'] {
   if (!given) return 'unknown'
@@ -88,11 +85,7 @@ export function matcherOf(
   routes: readonly RouteOf[],
 ): ((method: string, path: string) => boolean) | undefined {
   if (routes.length === 0) return () => false
-  try {
-    const match = compileRoutes(routes as readonly RouteInput[])
-    return (method, path) => match(method, path) !== undefined
-  } catch {
-    // The adapter refuses them itself, when it is loaded.
-    return undefined
-  }
+  // Malformed ones are refused by the adapter itself, when it is loaded.
+  const match = attempt(() => compileRoutes(routes as readonly RouteInput[]), undefined)
+  return match && ((method, path) => match(method, path) !== undefined)
 }

@@ -3,7 +3,6 @@ import { dependenciesOf } from './imports.ts'
 import type { SourceModule } from './module.ts'
 import type { ProjectSource } from './project-source.ts'
 
-/** A framework whose routes are files. */
 interface Framework {
   /** The package by which it is recognised. */
   readonly dependency: string
@@ -37,7 +36,6 @@ const FRAMEWORKS: readonly Framework[] = [
   },
 ]
 
-/** A file that serves a path. */
 export interface Handler {
   readonly module: SourceModule
   /** The path as its folders write it, without groups. */

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, posix, sep } from 'node:path'
+import { attempt } from '@sluice/core/internal/limiter'
 import { sourcesOf, type SourceModule } from './module.ts'
 
 const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'].flatMap((ending) => [
@@ -85,13 +86,10 @@ export function findPackage(folder: string, name: string): string | undefined {
 
 /** Returns the names of the packages that a project uses. None without a package.json that npm could read. */
 export function dependenciesOf(folder: string): ReadonlySet<string> {
-  try {
-    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const { dependencies, devDependencies } = manifest as Record<string, object | undefined>
-    return new Set(Object.keys({ ...dependencies, ...devDependencies }))
-  } catch {
-    return new Set()
-  }
+  const text = attempt(() => readFileSync(join(folder, 'package.json'), 'utf8'), '{}')
+  const manifest: unknown = attempt(() => JSON.parse(text), {})
+  const { dependencies, devDependencies } = Object(manifest) as Record<string, object | undefined>
+  return new Set(Object.keys({ ...dependencies, ...devDependencies }))
 }
 
 /** Files that are no code, and modules that SvelteKit generates. */

@@ -104,7 +104,6 @@ export function literal(given: Node, module?: SourceModule): unknown {
   return object
 }
 
-/** The value of a property of an object that is written out. */
 export interface Property {
   /** `undefined` if the object lacks it. */
   readonly node: Node | undefined

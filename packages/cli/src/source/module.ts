@@ -105,8 +105,8 @@ function importedName(specifier: Node): string {
 }
 
 /** Returns the modules that a file imports or exports from, also by `import()` and `require()`. */
-export function sourcesOf({ program }: SourceModule): readonly string[] {
-  return [...nodesIn(program)].flatMap((node) => {
+export const sourcesOf = ({ program }: SourceModule): readonly string[] =>
+  [...nodesIn(program)].flatMap((node) => {
     if (/^(?:Import|Export).*Declaration$/.test(node.type)) {
       return isType(node) ? [] : (textIn(node['source']) ?? [])
     }
@@ -115,7 +115,6 @@ export function sourcesOf({ program }: SourceModule): readonly string[] {
     const isImport = callee?.type === 'Import' || callee?.['name'] === 'require'
     return isImport ? (textIn(nodes(node['arguments'])[0]) ?? []) : []
   })
-}
 
 /** Returns the nodes of a list; none if it is no list. */
 export const nodes = (value: unknown): readonly Node[] =>

@@ -1,6 +1,7 @@
 /* The paths for which Next.js runs a middleware or proxy. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
+import { attempt } from '@sluice/core/internal/limiter'
 
 /** The function of Next.js that compares a path with a matcher. */
 interface NextTesting {
@@ -49,10 +50,7 @@ export function runsFor(
 function loadNext(importer: string): NextTesting | undefined {
   // Next.js reads this global when it is loaded.
   Object.assign(globalThis, { AsyncLocalStorage })
-  try {
-    return createRequire(importer)('next/experimental/testing/server.js') as NextTesting
-  } catch {
-    // Not installed, or before 15.1.
-    return undefined
-  }
+  // Not installed, or before 15.1.
+  const load = (): unknown => createRequire(importer)('next/experimental/testing/server.js')
+  return attempt(load, undefined) as NextTesting | undefined
 }

@@ -1,6 +1,7 @@
 /* The source files of a project. */
 import { readdirSync, readFileSync, type Dirent } from 'node:fs'
 import { join, posix } from 'node:path'
+import { attempt } from '@sluice/core/internal/limiter'
 import { parseModule, type SourceFiles, type SourceModule } from './module.ts'
 
 /** More files are no project, but a folder of projects: nothing is said of them. */
@@ -59,20 +60,17 @@ export function readProject(folder: string): ProjectSource {
   return source
 }
 
+/** Returns the files whose texts may be of interest, as far as they parse. To parse every file would take long. */
+export const modulesWith = (
+  source: ProjectSource,
+  mayMatter: (text: string) => boolean,
+): SourceModule[] =>
+  [...source.texts].flatMap(([path, text]) => (mayMatter(text) ? (source.module(path) ?? []) : []))
+
 /** Lists a folder. Empty if it may not be read: it is then no folder of the app's own code. */
-function entriesOf(path: string): Dirent[] {
-  try {
-    return readdirSync(path, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
+const entriesOf = (path: string): Dirent[] =>
+  attempt(() => readdirSync(path, { withFileTypes: true }), [])
 
 /** Returns the text of a file; `undefined` if it cannot be read, such as a dangling link. */
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
+const readText = (path: string): string | undefined =>
+  attempt(() => readFileSync(path, 'utf8'), undefined)

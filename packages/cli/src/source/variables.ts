@@ -2,9 +2,8 @@
 import { callsOfSluice, type SluiceCall } from './adapters.ts'
 import { propertyOf, valueOf } from './literal.ts'
 import { nameOf, nodes, nodesIn, textIn, type Node, type SourceModule } from './module.ts'
-import type { ProjectSource } from './project-source.ts'
+import { modulesWith, type ProjectSource } from './project-source.ts'
 
-/** A variable of the environment that an option is read from. */
 export interface VariableRead {
   readonly variable: string
   /** The option: `secret`, or `url` and `token` of a store. */
@@ -16,12 +15,10 @@ export interface VariableRead {
 const OPTIONS = ['secret', 'secrets', 'url', 'token']
 
 /** Finds the variables of secrets and stores. One with a default of its own is left out. */
-export function variableReads(source: ProjectSource): VariableRead[] {
-  return [...source.texts].flatMap(([path, text]) => {
-    const module = text.includes('@sluice/') ? source.module(path) : undefined
-    return module ? callsOfSluice(module).flatMap((call) => readsOfCall(module, call)) : []
-  })
-}
+export const variableReads = (source: ProjectSource): VariableRead[] =>
+  modulesWith(source, (text) => text.includes('@sluice/')).flatMap((module) =>
+    callsOfSluice(module).flatMap((call) => readsOfCall(module, call)),
+  )
 
 function readsOfCall(module: SourceModule, { node, name }: SluiceCall): VariableRead[] {
   const args = nodes(node['arguments'])

@@ -27,9 +27,8 @@ export interface ProtectionOptions {
  *
  * @throws Error When a file cannot be parsed, or a setting that Next.js needs written out is not.
  */
-export function unprotectedRoutes(options: ProtectionOptions): string[] {
-  return findGaps(options).gaps.map(({ pattern }) => pattern)
-}
+export const unprotectedRoutes = (options: ProtectionOptions): string[] =>
+  findGaps(options).gaps.map(({ pattern }) => pattern)
 
 /**
  * Throws an error that names the paths below `under` that no limiter covers. Also throws if nothing

@@ -113,8 +113,8 @@ function openMethods(project: Project, file: string, kind: 'route' | 'api'): rea
   return methods.filter((method) => !isWrapped(method))
 }
 
-function hasServerFunctions(project: Project, folder = ''): boolean {
-  return readdirSync(join(project.folder, folder), { withFileTypes: true }).some((entry) => {
+const hasServerFunctions = (project: Project, folder = ''): boolean =>
+  readdirSync(join(project.folder, folder), { withFileTypes: true }).some((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       return !/^(\.|node_modules$)/.test(entry.name) && hasServerFunctions(project, path)
@@ -123,7 +123,6 @@ function hasServerFunctions(project: Project, folder = ''): boolean {
     const text = readFileSync(join(project.folder, path), 'utf8')
     return text.includes('use server') && declaresServer(project.module(path))
   })
-}
 
 const declaresServer = ({ program }: SourceModule): boolean =>
   [...nodesIn(program)].some(({ type, value }) => {

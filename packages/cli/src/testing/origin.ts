@@ -23,7 +23,6 @@ export function reaches(maker: string, value: Value, visited: Set<Node> = new Se
   return false
 }
 
-/** Returns true if a node calls the function `maker` of `@sluice/next`. */
 function isCallOf(maker: string, module: SourceModule, node: Node): boolean {
   const called = calledBy(module, node)
   return called?.from === '@sluice/next' && called.name === maker

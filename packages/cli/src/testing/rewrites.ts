@@ -8,9 +8,8 @@ export interface Rewrite {
 }
 
 /** Reads the `rewrites` of the project's configuration. @throws Error When they are not written out there. */
-export function readRewrites(project: Project): Rewrite[] {
-  return settingsNamed(project, 'rewrites').flatMap(rewritesIn)
-}
+export const readRewrites = (project: Project): Rewrite[] =>
+  settingsNamed(project, 'rewrites').flatMap(rewritesIn)
 
 function rewritesIn({ module, node }: Value): Rewrite[] {
   const nodes = [...nodesIn(module.declarations.get(nameOf(node)) ?? node)]

@@ -30,6 +30,7 @@ const TOKENS: readonly Line[] = [
   { label: 'Limit', color: '--sluice-bad', dash: true },
 ]
 const AVOIDED: readonly Line[] = [{ label: 'Estimate', color: '--sluice-accent', fill: 'plain' }]
+const IN_DOLLARS = { format: dollarsOf, formatAxis: axisDollarsOf }
 const MINUTE_MS = 60_000
 
 /** Dollars and tokens against their limits, requests, and what denied calls would have cost, over time. */
@@ -50,8 +51,7 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
           summary={`${dollarsOf(last(used))}${isOne ? ` of ${dollarsOf(last(budget))}` : ''} are spent or reserved.`}
           lines={isOne ? DOLLARS_AND_BUDGET : DOLLARS}
           data={isOne ? data.dollars : data.dollars.slice(0, 3)}
-          format={dollarsOf}
-          formatAxis={axisDollarsOf}
+          {...IN_DOLLARS}
           leastTop={10_000}
         />
       )}
@@ -79,8 +79,7 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
           summary={`${dollarsOf(last(avoided))}, by an estimate that counts no retry twice.`}
           lines={AVOIDED}
           data={data.avoided}
-          format={dollarsOf}
-          formatAxis={axisDollarsOf}
+          {...IN_DOLLARS}
           leastTop={1_000}
         />
       )}

@@ -1,5 +1,4 @@
 import { useState, type ReactNode } from 'react'
-import type { View } from '../view.ts'
 import { Charts } from './charts.tsx'
 import { Figures } from './figures.tsx'
 import { Findings } from './findings.tsx'
@@ -11,7 +10,7 @@ import { Problems } from './problems.tsx'
 import type { RANGES } from './series.ts'
 import { Shadow } from './shadow.tsx'
 import { Styles } from './styles.tsx'
-import { heaviest, Tenants } from './tenants.tsx'
+import { heaviest, Tenants, type TenantsProps } from './tenants.tsx'
 import { useView } from './use-view.ts'
 import { Why } from './why.tsx'
 
@@ -98,13 +97,7 @@ export function Dashboard(props: DashboardProps): ReactNode {
   )
 }
 
-interface ChoiceProps {
-  readonly view: View | undefined
-  readonly tenant: string | undefined
-  readonly onTenant: (tenant: string | undefined) => void
-}
-
-function TenantChoice({ view, tenant, onTenant }: ChoiceProps): ReactNode {
+function TenantChoice({ view, tenant, onTenant }: Omit<TenantsProps, 'now'>): ReactNode {
   const names = new Set(view?.tenants.map((one) => one.tenant))
   if (tenant !== undefined) names.add(tenant)
   return (

@@ -1,20 +1,15 @@
 import type { ReactNode } from 'react'
 import type { Totals, View } from '../view.ts'
+import type { ChartsProps } from './charts.tsx'
 import { NO_COUNTS, NO_LEVELS } from '../totals.ts'
 import { pointIn } from './series.ts'
 import { tokensToday } from './tenants.tsx'
 import { countOf, dollarsOf } from './words.ts'
 
-interface FiguresProps {
-  readonly view: View | undefined
-  readonly tenant: string | undefined
-  readonly now: number
-}
-
 const NOTHING: Totals = { ...NO_COUNTS, ...NO_LEVELS }
 
 /** The sums of all tenants or of one, each with its meaning. */
-export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
+export function Figures({ view, tenant, now }: Omit<ChartsProps, 'range'>): ReactNode {
   const known = view?.tenants.find((one) => one.tenant === tenant)
   const figures = (tenant === undefined ? view?.totals : known) ?? NOTHING
   const tokens = tokensToday(figures.tokens, known?.lastAt ?? view?.now ?? now, now)
@@ -67,7 +62,6 @@ export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
   )
 }
 
-/** Returns the counts of the last whole second. */
 function rateAt(view: View | undefined, tenant: string | undefined, now: number) {
   const at = now - (now % 1_000) - 1_000
   const tick = view?.seconds.find((one) => one.at === at)

@@ -19,7 +19,6 @@ export interface PeriodSums {
 /** The words for a tenant that was active, and is in no point: a point has those with the most dollars. */
 const NOT_DRAWN = 'Not drawn: the charts have the 50 tenants that have spent most'
 
-/** What happens now, in one sentence. */
 export function Headline({ view, tenant, now, range }: ChartsProps): ReactNode {
   const second = now - (now % 1_000)
   const text = useMemo(() => {

@@ -8,7 +8,6 @@ interface LimitsProps {
   readonly now: number
 }
 
-/** The limits of one tenant, each with the used part. */
 export function Limits({ tenant, now }: LimitsProps): ReactNode {
   return (
     <section className="sluice-card" aria-labelledby="sluice-limits">

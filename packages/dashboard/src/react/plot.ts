@@ -9,7 +9,6 @@ export interface Line {
   readonly dash?: boolean
 }
 
-/** The look of a plot. */
 export interface PlotStyle {
   readonly lines: readonly Line[]
   readonly format: (value: number) => string
@@ -32,7 +31,6 @@ const STEPS = Array.from({ length: 14 }, (_, power) => 10 ** power).flatMap((ten
 const AXIS_FONT = '12px system-ui, sans-serif'
 const stepped = uPlot.paths.stepped?.({ align: 1 })
 
-/** Returns the options of a plot that is drawn in `element`. */
 export function plotOptions(element: HTMLElement, style: PlotStyle): uPlot.Options {
   const { lines, format, formatAxis = format, leastTop, isStacked } = style
   const grid = { stroke: resolveColor(element, '--sluice-line'), width: 1 }

@@ -4,7 +4,7 @@ import { byWeight } from '../weight.ts'
 import { ScrollTable } from './scroll-table.tsx'
 import { countOf, dollarsOf } from './words.ts'
 
-interface TenantsProps {
+export interface TenantsProps {
   readonly view: View | undefined
   readonly tenant: string | undefined
   readonly onTenant: (tenant: string | undefined) => void

@@ -40,9 +40,8 @@ export function durationOf(ms: number): string {
 export const countOf = (units: number): string => Math.round(units).toLocaleString('en')
 
 /** Formats micro-dollars, with four decimals below a dollar. */
-export function dollarsOf(micro: number): string {
-  return withDigits(micro, Math.abs(micro) < 1_000_000 && micro !== 0 ? 4 : 2)
-}
+export const dollarsOf = (micro: number): string =>
+  withDigits(micro, Math.abs(micro) < 1_000_000 && micro !== 0 ? 4 : 2)
 
 const withDigits = (micro: number, digits: number): string =>
   `$${(micro / 1_000_000).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`

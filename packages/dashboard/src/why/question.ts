@@ -1,19 +1,15 @@
+import { isObject, parseJson } from '../json.ts'
 import type { WhyQuestion } from './answer.ts'
 
 /** Returns the question that a page has sent; `undefined` if it is none. */
 export function parseQuestion(text: string): WhyQuestion | undefined {
-  let question: unknown
-  try {
-    question = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const question = parseJson(text)
   return isQuestion(question) ? question : undefined
 }
 
 function isQuestion(question: unknown): question is WhyQuestion {
-  if (typeof question !== 'object' || question === null) return false
-  const { tenant, id, limiter, subject, cost } = question as Record<string, unknown>
+  if (!isObject(question)) return false
+  const { tenant, id, limiter, subject, cost } = question
   return (
     isName(tenant) &&
     (id === undefined || isName(id)) &&
@@ -26,5 +22,4 @@ function isQuestion(question: unknown): question is WhyQuestion {
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 const isRecordOf = (value: unknown, isValid: (one: unknown) => boolean): boolean =>
-  value === undefined ||
-  (typeof value === 'object' && value !== null && Object.values(value).every(isValid))
+  value === undefined || (isObject(value) && Object.values(value).every(isValid))

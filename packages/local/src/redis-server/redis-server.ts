@@ -54,7 +54,8 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     if (typeof outcome !== 'string') return outcome
     output = outcome
   }
-  throw new LocalError('ERR_LOCAL_REDIS_START', `redis-server did not start: ${lastLine(output)}`)
+  const lastLine = output.trim().split('\n').at(-1) ?? 'it printed nothing'
+  throw new LocalError('ERR_LOCAL_REDIS_START', `redis-server did not start: ${lastLine}`)
 }
 
 /** Resolves to the server, or to its output if it did not become ready. */
@@ -153,6 +154,3 @@ async function freePort(): Promise<number> {
   await once(server, 'close')
   return typeof address === 'object' && address !== null ? address.port : 0
 }
-
-const lastLine = (output: string): string =>
-  output.trim().split('\n').at(-1) ?? 'it printed nothing'

@@ -66,15 +66,9 @@ export class TopBudgets {
     const uses = this.#budgets.get(policy) ?? new Map<string, Use>()
     this.#budgets.set(policy, uses)
     if (!uses.has(tenant) && uses.size >= this.#max) {
-      let least: string | undefined
-      let leastUsed = use.used
-      for (const [other, { used }] of uses) {
-        if (used >= leastUsed) continue
-        least = other
-        leastUsed = used
-      }
-      if (least === undefined) return
-      uses.delete(least)
+      const [least] = [...uses].toSorted(([, a], [, b]) => a.used - b.used)
+      if (!least || least[1].used >= use.used) return
+      uses.delete(least[0])
     }
     uses.set(tenant, use)
   }

@@ -24,8 +24,8 @@ local values, queue = redis.call('HMGET', META, unpack(fields)), {}
 for at, name in ipairs(names) do queue[name] = tonumber(values[at] or 0) end
 local jobs, flows, timers = {}, {}, {}
 local function whole(number) return string.format('%.0f', number) end
-local function push(list, first, second)
-  list[#list + 1], list[#list + 2] = first, second
+local function append(list, parts)
+  for _, part in ipairs(parts) do list[#list + 1] = part end
 end
 local function send(command, key, parts)
   if #parts > 0 then redis.call(command, key, unpack(parts)) end
@@ -111,12 +111,12 @@ local function save()
       else
         local text = table.concat({ letters[job.where], job.priority, job.order, whole(job.length), whole(job.claims),
           whole(job.attempts), whole(job.lostFrom), whole(job.deadline), job.flow, job.rest }, '|')
-        if text ~= job.text then push(sets, id, text) end
+        if text ~= job.text then append(sets, { id, text }) end
       end
     end
   end
   local function meta(name, value, before)
-    if value ~= before then push(metas, name, value) end
+    if value ~= before then append(metas, { name, value }) end
   end
   for at, name in ipairs(names) do meta(fields[at], whole(queue[name]), values[at] or '0') end
   for name, flow in pairs(flows) do
@@ -124,7 +124,7 @@ local function save()
     else meta('f:' .. name, letters[flow.status] .. ' ' .. whole(flow.tag), flow.text or 'e 0') end
   end
   for member, at in pairs(timers) do
-    if at then push(added, whole(at), member) else removed[#removed + 1] = member end
+    if at then append(added, { whole(at), member }) else removed[#removed + 1] = member end
   end
   send('HSET', STATES, sets)
   send('HDEL', STATES, gone)

@@ -2,11 +2,6 @@
 import { OPEN } from './lua-state.ts'
 import { MAX_DUE, OLDEST_JOBS, OLDEST_LOOKS } from './requests.ts'
 
-const APPEND = `local function append(list, parts)
-  for _, part in ipairs(parts) do list[#list + 1] = part end
-end
-`
-
 /** Adds jobs. ARGV from 3: the most jobs; for each its id, flow, length, priority, delay, longest wait, payload. */
 export const addScript = (): string => `${OPEN}local replies, room, payloads = {}, nil, {}
 for at = 4, #ARGV, 7 do
@@ -22,7 +17,7 @@ for at = 4, #ARGV, 7 do
         length = tonumber(length), claims = 0, attempts = 0, lostFrom = 1, deadline = longest > 0 and now + longest or 0,
         flow = flow, rest = '' }
       jobs[id] = job
-      push(payloads, id, payload)
+      append(payloads, { id, payload })
       if delay > 0 then keep(job, 'later', delay) else wait(job, 'waiting') end
       if longest > 0 then timers[letters.waited_too_long .. id] = job.deadline end
       replies[#replies + 1] = 'added'
@@ -42,7 +37,7 @@ return replies
 export const turnScript =
   (): string => `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local keepDead, taken, unsettled, died = tonumber(ARGV[6]), {}, {}, {}
-${APPEND}local function unpark(flow)
+local function unpark(flow)
   if flow.status ~= 'parked' then return end
   timers[letters.parked .. flow.name] = false
   admit(flow)
@@ -183,7 +178,7 @@ end
 if order then oldest = redis.call('HGET', PAYLOADS, oldest) or '' end
 local ids = redis.call('ZRANGE', DEAD, ARGV[3], ARGV[4], 'WITHSCORES')
 local entries = {}
-${APPEND}for at = 1, #ids, 2 do
+for at = 1, #ids, 2 do
   local job = find(ids[at])
   append(entries, { job.id, ids[at + 1], job.attempts, job.rest, redis.call('HGET', PAYLOADS, job.id) })
 end

@@ -21,7 +21,7 @@ local function add(hash, name, added, isClaim)
   local before, sum = parseValues(hash.values[name]), {}
   for i, value in ipairs(added) do
     local total = value + (before[i] or 0)
-    if isClaim and i == 1 then total = math.max(value, before[1] or 0) end
+    if isClaim and i == 1 then total = math.max(value, before[i] or 0) end
     sum[i] = string.format('%.0f', total)
   end
   hash.values[name] = table.concat(sum, ',')
@@ -87,8 +87,8 @@ while at < #ARGV do
     for i, held in ipairs(redis.call('HMGET', hash.key, unpack(names))) do hash.values[names[i]] = held or nil end
     for i, counter in ipairs(counters) do if not rejected[i] then
       local name = nameFor(hash, counter)
-      local claimedUntil = parseValues(hash.values[name])[1] or 0
-      rejected[i] = h == 1 and counter.claimedAt and counter.claimedAt < claimedUntil
+      local claimedUntil = unpack(parseValues(hash.values[name]))
+      rejected[i] = h == 1 and counter.claimedAt and counter.claimedAt < (claimedUntil or 0)
       if not rejected[i] then add(hash, name, counter.values, counter.claimedAt) end
     end end
     local fields = {}
