@@ -1,5 +1,4 @@
-import { ConfigError } from '@sluice/core'
-import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
+import { assertKnownOptions, assertPositiveInteger, invalidOption } from '@sluice/core/internal'
 import { decodeJob, type FailedJob } from './job.ts'
 import { partsOf } from './limited-queue.ts'
 import type { LimitedQueue } from './options.ts'
@@ -62,12 +61,7 @@ export async function failedJobs(
   const { from = 0, count = 100 } = options
   assertPositiveInteger('failedJobs.count', count, 1_000)
   if (!Number.isSafeInteger(from) || from < 0) {
-    throw new ConfigError(
-      'invalid_option',
-      'failedJobs.from',
-      'must be a whole number from 0',
-      from,
-    )
+    throw invalidOption('failedJobs.from', 'must be a whole number from 0', from)
   }
   const { entries } = await look(queue, from, count)
   return entries.map(({ id, payload, attempts, diedAt, why, error }) => {
@@ -107,7 +101,7 @@ const MAX_EDITED = 1_000
 async function edit(queue: AnyQueue, kind: EditKind, ids: readonly string[]): Promise<number> {
   const { name, runtime, time, listeners } = partsOf(queue)
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
-    throw new ConfigError('invalid_option', `${kind}Jobs.ids`, 'must be a list of ids', ids)
+    throw invalidOption(`${kind}Jobs.ids`, 'must be a list of ids', ids)
   }
   let edited = 0
   for (let at = 0; at < ids.length; at += MAX_EDITED) {

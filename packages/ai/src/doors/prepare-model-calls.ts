@@ -10,7 +10,7 @@ import { prepareCall, type CallTerms, type PreparedCall } from '../call/prepare.
 import { readBody } from '../call/read-body.ts'
 import { TERM_RULES } from '../call/rules.ts'
 import { refusalOf } from '../call/refused-body.ts'
-import { unitsUsed, type SettledUnit } from '../call/settling.ts'
+import { SETTLED_UNITS, unitsUsed, type SettledUnit } from '../call/settling.ts'
 import type { Usage } from '../usage.ts'
 
 /** Options of `prepareModelCalls`. */
@@ -98,10 +98,6 @@ export function prepareModelCalls(
 }
 
 function larger(one: ModelUnits, other: ModelUnits): ModelUnits {
-  return {
-    token: Math.max(one.token, other.token),
-    input_token: Math.max(one.input_token, other.input_token),
-    output_token: Math.max(one.output_token, other.output_token),
-    usd: Math.max(one.usd, other.usd),
-  }
+  const units = SETTLED_UNITS.map((unit) => [unit, Math.max(one[unit], other[unit])])
+  return Object.fromEntries(units) as ModelUnits
 }

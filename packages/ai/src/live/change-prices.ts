@@ -53,16 +53,7 @@ export interface PriceChanges {
 }
 
 /** A change in the history of prices. */
-export interface PastPriceChange extends PriceChanges {
-  /** Milliseconds since the Unix epoch. */
-  readonly at: number
-  readonly by?: string
-  readonly note?: string
-  /** The version whose change it has taken back. */
-  readonly undoes?: string
-  /** The version that has taken it back. */
-  readonly undoneBy?: string
-}
+export interface PastPriceChange extends Omit<PastChange, 'changes'>, PriceChanges {}
 
 /** A limiter with `livePrices` in its `extensions`, or such prices whose limiter exists already. */
 type LiveSource = Limiter | PriceCopy
@@ -226,18 +217,8 @@ async function change(
   return { version: made?.version ?? version ?? '', changes }
 }
 
-type Stored = Readonly<Record<string, unknown>> | undefined
-
-function changedPrice({
-  policy,
-  from,
-  to,
-}: {
-  policy: string
-  from: Stored
-  to: Stored
-}): ChangedPrice {
-  const price = (stored: Stored) => stored as ModelPrice | undefined
+function changedPrice({ policy, from, to }: PastChange['changes'][number]): ChangedPrice {
+  const price = (stored: typeof from) => stored as ModelPrice | undefined
   return { model: policy, from: price(from), to: price(to) }
 }
 

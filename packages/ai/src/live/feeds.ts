@@ -219,20 +219,18 @@ function ratesOf(model: string, raw: RawRates, unit: number): Rates {
       // A double that is next to a whole number is that number.
       return [[name, Math.ceil(value * unit - 1e-3)] as const]
     }
-    throw new Error(
-      `has no price of ${JSON.stringify(model.slice(0, 64))}: ${name} must be a number from 0`,
-    )
+    throw new Error(`has no price of ${quoted(model)}: ${name} must be a number from 0`)
   })
   const { input, output, ...others } = Object.fromEntries(rates) as Partial<Rates>
   if (input === undefined || output === undefined) {
-    throw new Error(
-      `has no price of ${JSON.stringify(model.slice(0, 64))}: input and output must be given`,
-    )
+    throw new Error(`has no price of ${quoted(model)}: input and output must be given`)
   }
   return { input, output, ...others }
 }
 
 function countOf(model: string, value: unknown): number {
   if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value)
-  throw new Error(`has a price of ${JSON.stringify(model.slice(0, 64))} from no length on`)
+  throw new Error(`has a price of ${quoted(model)} from no length on`)
 }
+
+const quoted = (model: string): string => JSON.stringify(model.slice(0, 64))

@@ -1,7 +1,8 @@
+import { invalidOption } from '@sluice/core/internal'
 import type { PolicyState } from '@sluice/core'
 import type { CallSum } from '../call.ts'
 import type { PolicySet } from '../simulation/policy-set.ts'
-import { optionError } from '../option-error.ts'
+import { entryOf } from '../groups.ts'
 import { createTwin } from '../simulation/twin.ts'
 import { Change, type DenialBounds } from './change.ts'
 import { meterOf } from './meter.ts'
@@ -52,7 +53,7 @@ export async function boundDenials(
       endOfPeriod()
       if (sum.at < start + periodMs) {
         const message = `must be the time that each row covers: line ${sum.line} begins before the row above ends`
-        throw optionError('usagePeriod', message)
+        throw invalidOption('usagePeriod', message)
       }
       start = sum.at
     }
@@ -68,7 +69,7 @@ function createShares(
 ): (sum: CallSum) => Promise<readonly Share[]> {
   const [{ rules }, other] = sets
   if (rules.map(({ name }) => name).join() !== other.rules.map(({ name }) => name).join()) {
-    throw optionError('sets', 'must have the same policies, with different settings')
+    throw invalidOption('sets', 'must have the same policies, with different settings')
   }
   const twins = sets.map((set) => createTwin(set.rules, set.plans, set.configuration))
   const meters = new Map(rules.map((rule) => [rule, meterOf(rule)]))
@@ -92,12 +93,9 @@ function createShares(
         rule.name,
         ...per.map((one) => (subject as Readonly<Record<string, string | undefined>>)[one]),
       ].join('\n')
-      let partition = partitions.get(key)
-      if (partition === undefined) {
-        const tenant = per.includes('tenant') ? subject.tenant : undefined
-        partitions.set(key, (partition = new Partition(rule, meters.get(rule), tenant)))
-      }
-      return [{ partition, limits }]
+      const tenant = per.includes('tenant') ? subject.tenant : undefined
+      const create = () => new Partition(rule, meters.get(rule), tenant)
+      return [{ partition: entryOf(partitions, key, create), limits }]
     })
   }
 }

@@ -1,4 +1,4 @@
-import { groupBy } from './group-by.ts'
+import { entryOf, groupBy } from '../groups.ts'
 import { Guaranteed, type Amount } from './guaranteed.ts'
 import { callsOf, dollarsOf, type Partition, type Row, type Side } from './partition.ts'
 import { mostAllowed, mostDenied, type Period } from './period.ts'
@@ -48,9 +48,7 @@ export class Change {
   add(period: Period): void {
     this.#all.add(period, period.rows)
     for (const [tenant, rows] of groupBy(period.rows, ({ sum }) => sum.subject.tenant)) {
-      const tally = this.#tenants.get(tenant) ?? new Tally(this.#from, this.#to)
-      this.#tenants.set(tenant, tally)
-      tally.add(period, rows)
+      entryOf(this.#tenants, tenant, () => new Tally(this.#from, this.#to)).add(period, rows)
     }
     for (const partition of period.partitions) this.#guaranteed.add(partition, period.span)
   }

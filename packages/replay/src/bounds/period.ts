@@ -1,3 +1,4 @@
+import { entryOf } from '../groups.ts'
 import type { Span } from './meter.ts'
 import { canDeny, callsOf, limitOf, mayDiffer } from './partition.ts'
 import type { Partition, Row, Side } from './partition.ts'
@@ -23,9 +24,7 @@ export class Period {
     const rowsOf = new Map<Partition, Row[]>()
     for (const row of rows) {
       for (const { partition } of row.shares) {
-        const ofPartition = rowsOf.get(partition) ?? []
-        ofPartition.push(row)
-        rowsOf.set(partition, ofPartition)
+        entryOf(rowsOf, partition, () => []).push(row)
       }
     }
     this.partitions = [...rowsOf.keys()]

@@ -1,6 +1,7 @@
 import type { LimitContext, PlanLimits, Plans, PolicyRule } from '@sluice/core'
 import type { DesiredEntry } from '@sluice/core/configuration'
 import type { Call } from '../call.ts'
+import { entryOf } from '../groups.ts'
 import type { PolicySet } from '../simulation/policy-set.ts'
 import { createTwin, type Twin } from '../simulation/twin.ts'
 import { limitSettings } from './limit-settings.ts'
@@ -114,10 +115,7 @@ export const targetKey = ({ setting, plan }: LimitSource, current: number): stri
   setting ? JSON.stringify(setting.subject ?? null) : `${plan ?? ''} ${current}`
 
 function findTarget(targets: Map<string, Target>, source: LimitSource, current: number): Target {
-  const key = targetKey(source, current)
-  let target = targets.get(key)
-  if (target === undefined) targets.set(key, (target = createTarget(source, current)))
-  return target
+  return entryOf(targets, targetKey(source, current), () => createTarget(source, current))
 }
 
 /** Finds the least limit above the trial at which a call fits. The trial stays as it was if there is none. */

@@ -1,7 +1,7 @@
+import { invalidOption } from '@sluice/core/internal'
 import type { Readable } from 'node:stream'
 import { createReadStream, statSync } from 'node:fs'
 import { createGunzip } from 'node:zlib'
-import { optionError } from '../option-error.ts'
 
 const START_LENGTH = 65_536
 
@@ -31,8 +31,8 @@ export async function readStart(path: string): Promise<string> {
       if (text.length >= START_LENGTH) break
     }
   } catch (error) {
-    throw optionError('log', `cannot be read: ${(error as Error).message}`)
+    throw invalidOption('log', `cannot be read: ${(error as Error).message}`)
   }
-  if (text.trim() === '') throw optionError('log', 'is empty', path)
+  if (text.trim() === '') throw invalidOption('log', 'is empty', path)
   return text
 }

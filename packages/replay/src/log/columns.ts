@@ -1,4 +1,4 @@
-import { optionError } from '../option-error.ts'
+import { invalidOption } from '@sluice/core/internal'
 
 /** The names of columns that are understood without `columns`, in any case. */
 const KNOWN_NAMES: Readonly<Record<string, string>> = {
@@ -77,7 +77,7 @@ export function mapColumns(
   const list = listOf(names)
   for (const [field, column] of Object.entries(columns)) {
     if (names.includes(column)) continue
-    throw optionError('columns', `"${field}" is "${column}", but the log has ${list}`)
+    throw invalidOption('columns', `"${field}" is "${column}", but the log has ${list}`)
   }
   // The column of a unit of your own, such as "cost" in credits, is no field.
   const units = new Set(
@@ -91,7 +91,7 @@ export function mapColumns(
     ]),
   )
   if (fields['time'] === undefined) {
-    throw optionError('columns', `must name the time, such as "time=ts"; the log has ${list}`)
+    throw invalidOption('columns', `must name the time, such as "time=ts"; the log has ${list}`)
   }
   const request = names.find((name) => Object.hasOwn(APP_LOGS, name))
   const app = request === undefined ? undefined : APP_LOGS[request]

@@ -12,38 +12,26 @@ export interface LogFacts {
   readonly others: number
 }
 
-/** Collects the facts of a log while it is read. */
-export interface FactCollector {
-  ignored: number
-  unmatched: number
-  others: number
-  addFault(fault: Fault): void
-  read(): LogFacts
-}
-
 /** The lines to show of each kind. */
 const SHOWN = 5
 
-/** Creates an empty collector. */
-export function createFacts(): FactCollector {
-  let first: Fault[] = []
-  let malformed = 0
-  const collector: FactCollector = {
-    ignored: 0,
-    unmatched: 0,
-    others: 0,
-    addFault(fault) {
-      malformed += 1
-      // A parser finds its faults some rows ahead of those of values.
-      if (first.length === SHOWN && fault.line > (first.at(-1)?.line ?? 0)) return
-      first = [...first, fault].toSorted((a, b) => a.line - b.line).slice(0, SHOWN)
-    },
-    read: () => ({
-      malformed: { count: malformed, first },
-      ignored: collector.ignored,
-      unmatched: collector.unmatched,
-      others: collector.others,
-    }),
+/** Collects the facts of a log while it is read. */
+export class FactCollector {
+  ignored = 0
+  unmatched = 0
+  others = 0
+  #count = 0
+  #first: readonly Fault[] = []
+
+  addFault(fault: Fault): void {
+    this.#count += 1
+    // A parser finds its faults some rows ahead of those of values.
+    if (this.#first.length === SHOWN && fault.line > (this.#first.at(-1)?.line ?? 0)) return
+    this.#first = [...this.#first, fault].toSorted((a, b) => a.line - b.line).slice(0, SHOWN)
   }
-  return collector
+
+  read(): LogFacts {
+    const { ignored, unmatched, others } = this
+    return { malformed: { count: this.#count, first: this.#first }, ignored, unmatched, others }
+  }
 }

@@ -1,9 +1,8 @@
+import { invalidOption } from '@sluice/core/internal'
 import type { Readable } from 'node:stream'
 import type { Rows } from './row.ts'
 import { parse } from 'csv-parse/sync'
-import { optionError } from '../option-error.ts'
-import { accessRows, isAccessLine } from './access-rows.ts'
-import { albRows, isAlbLine } from './alb-rows.ts'
+import { accessRows, albRows, isAccessLine, isAlbLine } from './access-rows.ts'
 import { csvRows } from './csv-rows.ts'
 import { jsonArrayRows, jsonRows } from './json-rows.ts'
 import { otlpRows, spanKindOf, type SpanKind } from './otlp-rows.ts'
@@ -65,6 +64,6 @@ function csvNames(start: string, delimiter: string): readonly string[] {
     return parse(start, { bom: true, delimiter, to_line: 1, trim: true })[0] ?? []
   } catch {
     // The parser's own error quotes the line.
-    throw optionError('log', 'has no line of column names. If it is not CSV, set "format"')
+    throw invalidOption('log', 'has no line of column names. If it is not CSV, set "format"')
   }
 }

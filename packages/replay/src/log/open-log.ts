@@ -2,12 +2,11 @@ import type { Call, CallSum } from '../call.ts'
 import type { Row, Rows } from './row.ts'
 import { durationMs, type Duration } from '@sluice/core'
 import { compileRoutes, type RouteInput } from '@sluice/core/http'
-import { assertOneOf, assertPositiveInteger } from '@sluice/core/internal'
-import { optionError } from '../option-error.ts'
+import { assertOneOf, assertPositiveInteger, invalidOption } from '@sluice/core/internal'
 import { assignTenants } from './assign-tenants.ts'
 import { createCallReader, type CallDefaults } from './call-reader.ts'
 import { mapColumns, type ColumnMap } from './columns.ts'
-import { createFacts, type LogFacts } from './facts.ts'
+import { FactCollector, type LogFacts } from './facts.ts'
 import { detectFormat, FORMATS, shapeOf, type LogFormat } from './formats.ts'
 import { openBytes, readStart } from './bytes.ts'
 import { parseTime } from './parse-time.ts'
@@ -92,7 +91,7 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
   assertPositiveInteger('seed', seed, 2_147_483_646)
   const startMs = options.start === undefined ? undefined : parseTime(options.start)
   if (options.start !== undefined && startMs === undefined) {
-    throw optionError('start', 'must be a time such as 2026-11-02T00:00:00Z', options.start)
+    throw invalidOption('start', 'must be a time such as 2026-11-02T00:00:00Z', options.start)
   }
   const start = await readStart(path)
   const format = assertOneOf('format', options.format ?? detectFormat(start), FORMATS)
@@ -101,10 +100,10 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
   const map = mapColumns(names, isUsage ? { ...usageColumns(names), ...columns } : columns)
   if (map.fields['tenant'] === undefined && tenants === undefined) {
     const message = 'must name the tenant, such as "tenant=org_id"; "tenants" assigns some'
-    throw optionError('columns', message)
+    throw invalidOption('columns', message)
   }
   const matchRoute = options.routes && compileRoutes(options.routes)
-  let facts = createFacts()
+  let facts = new FactCollector()
 
   async function* readCalls(found: Rows): AsyncGenerator<Call> {
     const defaults: CallDefaults = {
@@ -130,7 +129,7 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
   }
 
   function read(onProgress: ((share: number) => void) | undefined): AsyncGenerator<Call> {
-    facts = createFacts()
+    facts = new FactCollector()
     return readCalls(rows(openBytes(path, onProgress)))
   }
   const inOrder = (calls: AsyncIterable<Call>): AsyncGenerator<Call> => reorder(calls, most)

@@ -1,5 +1,5 @@
+import { invalidOption } from '@sluice/core/internal'
 import type { Call } from '../call.ts'
-import { optionError } from '../option-error.ts'
 
 /**
  * Puts calls in the order of their times. It holds twice this many, so a log of no more is sorted whatever its order.
@@ -25,7 +25,7 @@ const byTime = (a: Call, b: Call): number => a.at - b.at
 
 function tooLate({ line }: Call, most: number): Error {
   const [at, far] = [line, most].map((value) => value.toLocaleString('en-US'))
-  return optionError(
+  return invalidOption(
     'reorderCalls',
     `must be more than ${far}, or the log sorted by time: line ${at} is earlier than a call more than ${far} calls before it`,
   )

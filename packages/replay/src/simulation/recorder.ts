@@ -2,6 +2,7 @@ import type { Decision } from '@sluice/core'
 import type { Call } from '../call.ts'
 import type { PolicySet } from './policy-set.ts'
 import type { SeriesName, SetReport, TenantReport, Use } from './report-types.ts'
+import { entryOf } from '../groups.ts'
 import { collectDemand } from './demand.ts'
 import { createPolicyTallies, noDenials, note, timesOf, type Denials } from './policy-tallies.ts'
 import { createShadowTally } from './shadow-tally.ts'
@@ -24,14 +25,9 @@ export interface Recorder {
   report(spanMs: number, normal: ((tenant: string) => boolean) | undefined): SetReport
 }
 
-const SERIES: readonly SeriesName[] = [
-  'allowed',
-  'denied',
-  'allowedTokens',
-  'deniedTokens',
-  'allowedUsd',
-  'deniedUsd',
-]
+const SERIES = 'allowed denied allowedTokens deniedTokens allowedUsd deniedUsd'.split(
+  ' ',
+) as SeriesName[]
 
 /** Creates an empty recorder. */
 export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
@@ -54,8 +50,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
   return {
     add(call, usd, decision) {
       const use = { calls: 1, tokens: call.units['token'] ?? 0, usd }
-      let tally = tenants.get(call.subject.tenant)
-      if (tally === undefined) tenants.set(call.subject.tenant, (tally = noTally()))
+      const tally = entryOf(tenants, call.subject.tenant, noTally)
       tally.plan = decision.plan
       addUse(used, use)
       addUse(tally.used, use)

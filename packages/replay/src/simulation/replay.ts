@@ -1,9 +1,9 @@
+import { invalidOption } from '@sluice/core/internal'
 import type { Decision } from '@sluice/core'
 import type { Call } from '../call.ts'
 import type { PolicySet } from './policy-set.ts'
 import type { ComparedSets, Comparison, Replay } from './report-types.ts'
 import { LIST_PRICES, type Prices } from '@sluice/ai'
-import { optionError } from '../option-error.ts'
 import { SUSTAINED } from './demand.ts'
 import { createLogTally } from './log-tally.ts'
 import { createRecorder } from './recorder.ts'
@@ -125,7 +125,7 @@ export async function compare(
 function twinOf({ rules, omitted, plans, configuration }: PolicySet): Twin {
   if (rules.length > 0) return createTwin(rules, plans, configuration)
   const reasons = omitted.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
-  throw optionError('policies', `must have a policy that can be replayed (${reasons})`)
+  throw invalidOption('policies', `must have a policy that can be replayed (${reasons})`)
 }
 
 type Pairs = { -readonly [Name in keyof Comparison]: Comparison[Name] }

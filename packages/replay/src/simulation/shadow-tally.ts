@@ -1,4 +1,5 @@
 import type { Decision } from '@sluice/core'
+import { entryOf } from '../groups.ts'
 import type { ShadowPolicyReport, Use } from './report-types.ts'
 
 /** Counts under construction. */
@@ -45,14 +46,6 @@ export function createShadowTally(): ShadowTally {
 }
 
 const nothing = (): Sum => ({ requests: 0, denied: 0, tokens: 0, usd: 0 })
-
-function entryOf<Value>(map: Map<string, Value>, key: string, create: () => Value): Value {
-  const known = map.get(key)
-  if (known !== undefined) return known
-  const created = create()
-  map.set(key, created)
-  return created
-}
 
 function count(sum: Sum, { tokens, usd }: Use, isDenied: boolean): void {
   sum.requests += 1

@@ -1,3 +1,5 @@
+import { entryOf } from '../groups.ts'
+
 /** Lengths of intervals in milliseconds: from a second to a week. */
 const LENGTHS = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400, 604_800].map(
   (seconds) => seconds * 1_000,
@@ -28,8 +30,7 @@ export function createTimeSeries<Name extends string>(names: readonly Name[]): T
 
   function addTo(target: typeof sums, at: number, amounts: Readonly<Record<Name, number>>): void {
     const start = Math.floor(at / intervalMs()) * intervalMs()
-    let sum = target.get(start)
-    if (sum === undefined) target.set(start, (sum = zeros(names)))
+    const sum = entryOf(target, start, () => zeros(names))
     for (const name of names) sum[name] += amounts[name]
   }
 

@@ -1,3 +1,4 @@
+import { invalidOption } from '@sluice/core/internal'
 import type { Clock, Decision, PolicyRule, Plans } from '@sluice/core'
 import type { Call } from '../call.ts'
 import { createLimiter, InputError } from '@sluice/core'
@@ -8,7 +9,6 @@ import {
   type Setting,
 } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
-import { optionError } from '../option-error.ts'
 import { countCommands } from './count-commands.ts'
 import { plansOf } from './policy-set.ts'
 import { createCost } from './units-of-call.ts'
@@ -102,5 +102,5 @@ function subjectOf({ subject }: Call, plans: Plans | undefined): Call['subject']
 function inputFault({ line }: Call, { code, input, reason }: InputError): Error {
   const dimension = input.replace('subject.', '')
   const remedy = code === 'missing_dimension' ? `; name its column: "${dimension}=…"` : ''
-  return optionError('columns', `line ${line}: ${input} ${reason}${remedy}`)
+  return invalidOption('columns', `line ${line}: ${input} ${reason}${remedy}`)
 }

@@ -1,7 +1,7 @@
+import { invalidOption } from '@sluice/core/internal'
 import type { Call } from '../call.ts'
 import { priceOf, type Prices } from '@sluice/ai'
 import { InputError, type PolicyRule } from '@sluice/core'
-import { optionError } from '../option-error.ts'
 
 /** Returns what a call cost in micro-dollars: as the log tells, or by its model; `undefined` if neither does. */
 export function dollarsOf({ subject, units }: Call, prices: Prices): number | undefined {
@@ -38,17 +38,17 @@ function missingPrice({ subject, units }: Call): number {
   if (units['input_token'] === undefined || units['output_token'] === undefined) {
     const message =
       'must name the cost, or input and output tokens: a policy counts dollars, and the log has neither'
-    throw optionError('columns', message)
+    throw invalidOption('columns', message)
   }
   if (subject.model !== undefined) return 0
   const message =
     'must be the model whose price applies: a policy counts dollars, and the log has none'
-  throw optionError('model', message)
+  throw invalidOption('model', message)
 }
 
 function missingUnit(unit: string): Error {
   const field = unit === 'token' ? 'input=… and output=' : (UNIT_FIELDS[unit] ?? `unit:${unit}=`)
-  return optionError('columns', `must name the column "${field}…": a policy counts "${unit}"`)
+  return invalidOption('columns', `must name the column "${field}…": a policy counts "${unit}"`)
 }
 
 const UNIT_FIELDS: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { QUARTER_MS, QUARTERS } from '../hours.ts'
 import { OTHER, UNKNOWN, type Outcome, type PolicyUsageRow, type UsageRow } from '../rows.ts'
 
 /** The rows of one hour or day. */
-interface PeriodRows {
+export interface PeriodRows {
   readonly rows: UsageRow[]
   /** The rows of each quarter of an hour. Those of a day mean nothing. */
   readonly quarters: UsageRow[]
@@ -95,30 +95,17 @@ function quarterRows(
 }
 
 function policyRow(start: number, parts: string, values: readonly number[]): PolicyUsageRow {
-  const [tenant, route, policy, per, unit] = parseParts(parts) as string[]
+  const names = parseParts(parts) as string[]
+  const [tenant = OTHER, route = OTHER, policy = OTHER, per = OTHER, unit = OTHER] = names
   const [limit = 0, windowMs = 0] = parseParts(parts).slice(5) as number[]
   const counting = parseParts(parts)[7] as string | undefined
   const [requests = 0, units = 0, denied = 0, ...shadow] = values
   const [shadowRequests = 0, shadowDenied = 0, shadowTokens = 0, shadowUsd = 0] = shadow
-  return {
-    start,
-    tenant: tenant ?? OTHER,
-    route: route ?? OTHER,
-    policy: policy ?? OTHER,
-    per: per ?? OTHER,
-    unit: unit ?? OTHER,
-    limit,
-    windowMs,
-    // An earlier version has written none.
-    ...(counting !== undefined && { counting }),
-    requests,
-    units,
-    denied,
-    shadowRequests,
-    shadowDenied,
-    shadowTokens,
-    shadowUsd,
-  }
+  const budget = { tenant, route, policy, per, unit, limit, windowMs }
+  const inShadow = { shadowRequests, shadowDenied, shadowTokens, shadowUsd }
+  // An earlier version has written no `counting`.
+  const counted = counting === undefined ? {} : { counting }
+  return { start, ...budget, ...counted, requests, units, denied, ...inShadow }
 }
 
 /** The parts of a cell's name. The rest of a family has none. */

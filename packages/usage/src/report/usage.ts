@@ -4,8 +4,8 @@ import { readCounters } from '../counters/read-counters.ts'
 import { PERIOD_MS, periodKey } from '../hours.ts'
 import { usageHandle } from '../recording/record-usage.ts'
 import { tenantNames } from '../recording/tenant-names.ts'
-import type { Period, PolicyUsageRow, Usage, UsageRow } from '../rows.ts'
-import { rowsOf } from './parse-cells.ts'
+import type { Period, Usage } from '../rows.ts'
+import { rowsOf, type PeriodRows } from './parse-cells.ts'
 
 /** A time: a date, epoch ms, or a text such as `'2026-11-22'` (UTC). */
 export type Time = Date | number | string
@@ -49,24 +49,18 @@ export async function usage(limiter: Limiter, options: UsageOptions = {}): Promi
   const periods = await readCounters(handle.records, keys, now)
   const read = periods.map((cells, index) => rowsOf(cells, starts[index] ?? 0))
   const rename = options.tenants && (await renaming(options.tenants, handle.tenants))
+  const all = <Name extends keyof PeriodRows>(name: Name): PeriodRows[Name][number][] =>
+    select<PeriodRows[Name][number]>(
+      read.flatMap((period): readonly PeriodRows[Name][number][] => period[name]),
+      rename,
+    )
   return {
     by,
     from,
     to,
-    rows: select<UsageRow>(
-      read.flatMap(({ rows }) => rows),
-      rename,
-    ),
-    ...(by === 'hour' && {
-      quarters: select<UsageRow>(
-        read.flatMap(({ quarters }) => quarters),
-        rename,
-      ),
-    }),
-    policies: select<PolicyUsageRow>(
-      read.flatMap(({ policies }) => policies),
-      rename,
-    ),
+    rows: all('rows'),
+    ...(by === 'hour' && { quarters: all('quarters') }),
+    policies: all('policies'),
   }
 }
 
