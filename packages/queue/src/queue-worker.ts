@@ -1,6 +1,6 @@
 /* The loop of a worker: it reports results to the store, claims jobs, and sleeps until there is more to do. */
-import { ConfigError, durationMs, StoreError, type Duration } from '@sluice/core'
-import { assertFunction, assertPositiveInteger } from '@sluice/core/internal'
+import { durationMs, StoreError, type Duration } from '@sluice/core'
+import { assertFunction, assertPositiveInteger, invalidOption, oneOf } from '@sluice/core/internal'
 import { settleOrEstimate } from './charge.ts'
 import { JobEvents } from './job-events.ts'
 import type { QueueParts } from './limited-queue.ts'
@@ -62,12 +62,13 @@ export class QueueWorker<Data> implements Worker {
       MAX_CONCURRENCY,
     )
     this.#lookEveryMs = durationMs('work.lookEvery', options.lookEvery ?? '5s')
-    this.#untilIdle = assertBoolean(options.untilIdle ?? false)
+    this.#untilIdle = options.untilIdle ?? false
+    oneOf(true, false)('work.untilIdle', this.#untilIdle)
     const onFailed = options.onFailed ?? ((id) => logFailed(parts.name, id))
     this.#onFailed = assertFunction('work.onFailed', onFailed)
     const { signal } = options
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw new ConfigError('invalid_option', 'work.signal', 'must be an AbortSignal', signal)
+      throw invalidOption('work.signal', 'must be an AbortSignal', signal)
     }
     if (signal?.aborted) this.#isStopping = true
     signal?.addEventListener('abort', this.#onAbort)
@@ -287,11 +288,6 @@ export class QueueWorker<Data> implements Worker {
     const waitMs = Math.min(ms, renewMs, this.#lookEveryMs + this.#parts.leaseMs)
     await this.#sleeper.sleep(waitMs)
   }
-}
-
-function assertBoolean(untilIdle: unknown): boolean {
-  if (typeof untilIdle === 'boolean') return untilIdle
-  throw new ConfigError('invalid_option', 'work.untilIdle', 'must be true or false', untilIdle)
 }
 
 const logThrown = (error: unknown): void => console.error('Sluice: onFailed has thrown:', error)

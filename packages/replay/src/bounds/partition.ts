@@ -13,7 +13,7 @@ import {
 /** One of two sets of limits that are compared. */
 export type Side = 0 | 1
 
-export const SIDES: readonly Side[] = [0, 1]
+const SIDES: readonly Side[] = [0, 1]
 
 /** A row of a usage export, in the partitions that count it. */
 export interface Row {

@@ -1,4 +1,4 @@
-import type { LuaOperation, LuaOperationKind, Records, StateMap } from '@sluice/core'
+import type { LuaOperationKind, Records, StateMap } from '@sluice/core'
 
 /** The counters of one hash, by name: their values as text. */
 export type CounterValues = ReadonlyMap<string, string>
@@ -22,17 +22,13 @@ export async function readCounters(
   const found: CounterValues[] = []
   while (found.length < keys.length) {
     const next = keys.slice(found.length, found.length + HASHES_PER_CALL)
-    found.push(...(await records.run(readOperation(next, now))))
+    const operation = { kind: READ, keys: next, data: now, startedAt: Date.now() }
+    found.push(...(await records.run(operation)))
   }
   return found
 }
 
-/** Creates the operation that reads hashes from the first on, at least one. */
-const readOperation = (
-  keys: readonly string[],
-  now: number,
-): LuaOperation<CounterValues[], number> => ({ kind: READ, keys, data: now, startedAt: Date.now() })
-
+/** Reads hashes from the first on, at least one. */
 export const READ: LuaOperationKind<CounterValues[], number> = {
   name: 'usage.read',
   run: (states, { keys, data: now }) => keys.map((key) => readInMemory(states, key, now)),

@@ -1,4 +1,4 @@
-import type { LuaOperation, LuaOperationKind, Records, StateMap } from '@sluice/core'
+import type { LuaOperationKind, Records, StateMap } from '@sluice/core'
 
 /** The number of counters after which a call looks through no further hash. */
 const COUNTERS_PER_CALL = 5_000
@@ -19,29 +19,18 @@ export async function removeCounters(
 ): Promise<void> {
   let done = 0
   while (done < keys.length) {
-    done += await records.run(
-      removeOperation(keys.slice(done, done + HASHES_PER_CALL), starts, now),
-    )
+    const next = keys.slice(done, done + HASHES_PER_CALL)
+    const operation = { kind: REMOVE, keys: next, data: { starts, now }, startedAt: Date.now() }
+    done += await records.run(operation)
   }
 }
-
-/** Creates the operation that looks through hashes from the first on, at least one, and returns how many. */
-const removeOperation = (
-  keys: readonly string[],
-  starts: readonly string[],
-  now: number,
-): LuaOperation<number, Removal> => ({
-  kind: REMOVE,
-  keys,
-  data: { starts, now },
-  startedAt: Date.now(),
-})
 
 interface Removal {
   readonly starts: readonly string[]
   readonly now: number
 }
 
+/** Looks through hashes from the first on, at least one, and returns how many. */
 export const REMOVE: LuaOperationKind<number, Removal> = {
   name: 'usage.remove',
   run(states, { keys, data: { starts, now } }) {
