@@ -1,6 +1,6 @@
 /* The loop of a worker: it reports results to the store, claims jobs, and sleeps until there is more to do. */
 import { durationMs, StoreError, type Duration } from '@sluice/core'
-import { assertFunction, assertPositiveInteger, invalidOption, oneOf } from '@sluice/core/internal'
+import { assertFunction, assertPositiveInteger, invalidOption } from '@sluice/core/internal'
 import { settleOrEstimate } from './charge.ts'
 import { JobEvents } from './job-events.ts'
 import type { QueueParts } from './limited-queue.ts'
@@ -63,7 +63,9 @@ export class QueueWorker<Data> implements Worker {
     )
     this.#lookEveryMs = durationMs('work.lookEvery', options.lookEvery ?? '5s')
     this.#untilIdle = options.untilIdle ?? false
-    oneOf(true, false)('work.untilIdle', this.#untilIdle)
+    if (typeof this.#untilIdle !== 'boolean') {
+      throw invalidOption('work.untilIdle', 'must be true or false', this.#untilIdle)
+    }
     const onFailed = options.onFailed ?? ((id) => logFailed(parts.name, id))
     this.#onFailed = assertFunction('work.onFailed', onFailed)
     const { signal } = options
