@@ -1,12 +1,17 @@
 import { definePolicy, fixedWindow } from '@sluice/core'
 import type { Algorithm, LuaFragments, Policy } from '@sluice/core'
+import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { algorithmConformance } from '@sluice/core/testing'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
 
-const right = fixedWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant'] })()[0]
-  ?.algorithm as Algorithm
+const policy = fixedWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant'] })
+
+const right = {
+  ...policy()[0]?.algorithm,
+  settlement: lease(policy)()[0]?.algorithm.settlement,
+} as Algorithm
 
 const redis = sharedRedis()
 
@@ -46,6 +51,13 @@ const withLua =
 
 /** The part of a script that sets the expiry of a fixed window. */
 const EXPIRY = /own and 'PXAT'[^)]*\)/
+
+/** Lua that computes the sum in `check`, before the cost has grown. */
+const summedTooEarly = withLua(({ keeps = [], check, add }) => ({
+  keeps: [...keeps, 'sum'],
+  check: `${check}\n$sum = $used + cost`,
+  add: add.replace('$used + cost', '$sum'),
+}))
 
 const ALIKE = 'decide alike over random histories'
 
@@ -137,6 +149,14 @@ const MUTANTS: Readonly<Record<string, readonly [algorithm: Algorithm, claim: st
       })),
     }),
     'what another has stored under its key is an error, and no budget',
+  ],
+  'charges a range its floor in Lua': [
+    changed('lua-floor', { lua: summedTooEarly }),
+    'a range is charged what it is granted, not its floor',
+  ],
+  'charges a leased block one decision in Lua': [
+    changed('lua-block', { lua: summedTooEarly }),
+    'of 60 checks of a leased limit of 20, at most 20 are allowed',
   ],
   'does not compile in Lua': [
     changed('lua-broken', { lua: withLua(() => ({ check: 'fits = = true' })) }),

@@ -110,7 +110,7 @@ export interface LuaFragments {
   readonly read?: string
   /** Sets `fits`, `available` and `reset`; also `retry` if the cost does not fit, or `wait` if it has to. */
   readonly check: string
-  /** Charges `cost`. */
+  /** Charges `cost`, which may be more than in `check`: a range or a leased block grows by the units that are free. */
   readonly add: string
   /** An expression, valid after `add`: the position of the charge. */
   readonly position: string

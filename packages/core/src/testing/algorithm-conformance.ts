@@ -5,7 +5,8 @@ import type { MakeStore, TestFramework } from './suite.ts'
 import { replaysAlike } from './histories.ts'
 import { settlementOf } from '../reservations/settlements.ts'
 import { keyCases } from './key-cases.ts'
-import { policyCases, settlingCases } from './policy-cases.ts'
+import { canBeLeased } from '../leases/lease.ts'
+import { growingCases, policyCases, settlingCases } from './policy-cases.ts'
 import { register } from './suite.ts'
 
 /** The options of a policy under test. */
@@ -48,8 +49,10 @@ export function algorithmConformance(options: AlgorithmConformance): void {
     describe(name, () => {
       register({ it }, policyCases(policyOf, rule.windowMs), make)
       register({ it }, keyCases(policyOf), make)
-      if (settlement)
+      if (settlement) {
         register({ it }, settlingCases(policyOf, rule.algorithm.traits?.held === true), make)
+        register({ it }, growingCases(policyOf, canBeLeased(rule)), make)
+      }
     })
   }
   describe('all stores', () => {

@@ -1,6 +1,9 @@
 import type { Limit } from '../policies/limit.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
+import { lease } from '../leases/lease.ts'
+import { leased } from '../leases/leased.ts'
+import { fitRange } from '../reservations/fit.ts'
 import { reserve } from '../reservations/reserve.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import {
@@ -126,4 +129,26 @@ export const settlingCases = (policyOf: PolicyMaker, released: boolean): Cases<S
     await call.settle({ request: 15 })
     expectEqual(remainingUnits(await peek()), { tested: released ? 10 : 0 }, 'Remaining')
   },
+})
+
+const RANGE = fitRange({ floor: 1, most: 8, rates: { token: 1_000_000 } })
+
+/** The claims about a cost that grows after `check`, to what is granted or to a leased block. */
+export const growingCases = (policyOf: PolicyMaker, canBeLeased: boolean): Cases<Store> => ({
+  async 'a range is charged what it is granted, not its floor'(store) {
+    const rules = policyOf(10)().map((rule) => Object.freeze({ ...rule, unit: 'token' }))
+    const { limiter, subject, peek } = probe(store, [() => rules])
+    const call = await reserve(limiter, subject, { cost: { token: 0 }, fit: RANGE })
+    expectEqual(call.allowed && call.granted, 8, 'Granted of 8')
+    expectEqual(remainingUnits(await peek({ token: 0 })), { tested: 2 }, 'Remaining')
+  },
+
+  ...(canBeLeased && {
+    async 'of 60 checks of a leased limit of 20, at most 20 are allowed'(store) {
+      const { check } = probe(leased(store), [lease(policyOf(20))])
+      let allowed = 0
+      for (let time = 0; time < 60; time += 1) allowed += Number((await check()).allowed)
+      expectThat(allowed > 0 && allowed <= 20, `${allowed} are allowed`)
+    },
+  }),
 })
