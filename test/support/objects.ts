@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@sluice/core'
-import { kindsOf, Limits } from '@sluice/core/internal/places'
+import { kindsOf, PlaceStates } from '@sluice/core/internal/places'
 import type { OwnParts } from '@sluice/cloudflare/durable-object'
 import {
   durableObjects,
@@ -32,8 +32,8 @@ export function objectsInProcess(own: OwnParts = {}, clock: () => number = Date.
     if (known) return known
     const kinds = kindsOf(own)
     const journal = new Journal(storageOf(name))
-    const limits = new Limits(journal, kinds, clock)
-    const place = new Place({ name, limits, kinds, leases: own.leases, home })
+    const states = new PlaceStates(journal, kinds, clock)
+    const place = new Place({ name, states, kinds, leases: own.leases, home })
     awake.set(name, place)
     return place
   }

@@ -133,19 +133,19 @@ export class SimulatedObjects {
       log: (text) => observer.note(`${name} logs ${text}`),
     })
     const { Journal, Place, durableObjects, objectLeases } = isolate.product.objects
-    const { Limits, kindsOf } = isolate.product.places
+    const { PlaceStates, kindsOf } = isolate.product.places
     const kinds = kindsOf()
     const rows = this.#stored.get(name) ?? new Map<number, string>()
     this.#stored.set(name, rows)
-    const limits = new Limits(new Journal(storageOf(rows)), kinds)
-    const call = limits.call.bind(limits)
-    limits.call = (given, message) => this.#judged(given, message, call)
+    const states = new PlaceStates(new Journal(storageOf(rows)), kinds)
+    const call = states.call.bind(states)
+    states.call = (given, message) => this.#judged(given, message, call)
     const isAlive = (): boolean => !isolate.isDead
     const home = () => {
       const namespace = this.namespaceFor({ name, isAlive })
       return durableObjects(namespace as never, { shardBy: 'global', timeoutMs: 500 })
     }
-    const place = new Place({ name, limits, kinds, leases: objectLeases, home })
+    const place = new Place({ name, states, kinds, leases: objectLeases, home })
     const awake = { isolate, call: (message: string) => place.call(message) }
     this.#awake.set(name, awake)
     return awake

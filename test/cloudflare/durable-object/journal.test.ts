@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, slidingWindow } from '@sluice/core'
-import { kindsOf, Limits, parseMessage, runMessage } from '@sluice/core/internal/places'
+import { kindsOf, PlaceStates, parseMessage, runMessage } from '@sluice/core/internal/places'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import {
@@ -110,15 +110,15 @@ it('an object that has deleted itself begins anew, also for a decision that was 
   let now = NOON
   const kinds = kindsOf()
   const journal = new Journal(storage)
-  const limits = new Limits(journal, kinds, () => now)
+  const states = new PlaceStates(journal, kinds, () => now)
   const write = (key: string) => {
     const data = { writes: [{ key, set: { a: '1' }, ttlMs: 1_000 }], clockIsInjected: false }
     const text = runMessage({ kind: kinds.operation('write'), keys: [key], data, startedAt: now })
-    return limits.call(parseMessage(text, kinds), () => text)
+    return states.call(parseMessage(text, kinds), () => text)
   }
   write('before')
   now += 2_000
-  expect(limits.sweep()).toBeUndefined()
+  expect(states.sweep()).toBeUndefined()
   rows = sqliteRows()
   journal.forget()
   expect(write('after')).toEqual({ result: true })

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { StoreError, type Store } from '@sluice/core'
-import { kindsOf, Limits, type Answer, type OwnKinds } from '@sluice/core/internal/places'
+import { kindsOf, PlaceStates, type Answer, type OwnKinds } from '@sluice/core/internal/places'
 import { durableObjects } from './durable-objects.ts'
 import { Journal } from './journal.ts'
 import { Place, type Leases } from './place.ts'
@@ -34,7 +34,7 @@ export class LimitsObject extends DurableObject {
   /** Algorithms, operations and leases. */
   protected readonly own: OwnParts = {}
   #journal: Journal | undefined
-  #limits: Limits | undefined
+  #states: PlaceStates | undefined
   #place: Place | undefined
 
   /** Does what the text of a message asks for. Called by `durableObjects` alone. */
@@ -50,7 +50,7 @@ export class LimitsObject extends DurableObject {
   /** Drops what has expired, and deletes the object when nothing is left. Called by the platform. */
   override async alarm(): Promise<void> {
     this.#open()
-    const next = this.#limits?.sweep()
+    const next = this.#states?.sweep()
     if (next !== undefined) return this.ctx.storage.setAlarm(next)
     // Kept, because a decision may wait for home: two of them would write over each other's rows.
     this.#journal?.forget()
@@ -70,16 +70,16 @@ export class LimitsObject extends DurableObject {
     const kinds = kindsOf(this.own)
     // One alarm an object, from its first row on.
     const journal = new Journal(this.ctx.storage.sql, () => {
-      void this.ctx.storage.setAlarm(limits.nextSweep())
+      void this.ctx.storage.setAlarm(states.nextSweep())
     })
-    const limits = new Limits(journal, kinds)
+    const states = new PlaceStates(journal, kinds)
     this.#journal = journal
-    this.#limits = limits
+    this.#states = states
     const { leases } = this.own
     const name = this.ctx.id.name ?? ''
     this.#place = new Place({
       name,
-      limits,
+      states,
       kinds,
       leases,
       home: () => homeOf(this.ctx, this.env),

@@ -1,4 +1,4 @@
-import { Tiers } from '@sluice/core/internal/places'
+import { HomeUnits } from '@sluice/core/internal/places'
 import type { Leases } from './place.ts'
 
 /**
@@ -10,4 +10,4 @@ import type { Leases } from './place.ts'
  *   protected override readonly own = { leases: objectLeases }
  * }
  */
-export const objectLeases: Leases = { create: (home, own) => new Tiers(home, own) }
+export const objectLeases: Leases = { create: (home, own) => new HomeUnits(home, own) }

@@ -13,26 +13,26 @@ import {
   runMessage,
   UnknownKind,
   type Answer,
+  type HomeUnits,
   type Kinds,
-  type Limits,
   type OwnPlace,
   type PlaceCall,
+  type PlaceStates,
   type Settling,
-  type Tiers,
 } from '@sluice/core/internal/places'
 import { MAX_CHARACTERS } from './journal.ts'
 import { objectsBy, parseName } from './names.ts'
 
 /** The part of an object that serves policies which home counts. The class of the object names it. */
 export interface Leases {
-  create(home: Store, own: OwnPlace): Tiers
+  create(home: Store, own: OwnPlace): HomeUnits
 }
 
 /** The parts of an object. */
 export interface PlaceParts {
   /** The name of the object. */
   readonly name: string
-  readonly limits: Limits
+  readonly states: PlaceStates
   readonly kinds: Kinds
   readonly leases: Leases | undefined
   /** Returns the store in home. */
@@ -41,20 +41,20 @@ export interface PlaceParts {
 
 export class Place implements OwnPlace {
   readonly #parts: PlaceParts
-  readonly isAway: (key: string) => boolean
-  #tiers: Tiers | undefined
+  readonly isAtHome: OwnPlace['isAtHome']
+  #units: HomeUnits | undefined
 
   constructor(parts: PlaceParts) {
     this.#parts = parts
     const { place, shardBy } = parseName(parts.name)
     const places = shardBy === undefined ? undefined : objectsBy(shardBy)
-    this.isAway = (key) => place !== HOME && places?.ofKey(key) === HOME
+    this.isAtHome = ({ key }) => place !== HOME && places?.ofKey(key) === HOME
   }
 
   /** Does what the text of a message asks for. A promise only if home is asked. */
   call(text: string): Answer | Promise<Answer> {
     if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
-    const { limits, kinds } = this.#parts
+    const { states, kinds } = this.#parts
     let call: PlaceCall
     try {
       call = parseMessage(text, kinds)
@@ -64,23 +64,21 @@ export class Place implements OwnPlace {
         refusal: `does not know the ${error.message}; name it in "own" of its class, or deploy the class anew`,
       }
     }
-    if ('check' in call && call.check.entries.some(({ key }) => this.isAway(key))) {
-      return this.#withHome(
-        async (tiers, { check }) => ({ reply: await tiers.decide(check) }),
-        call,
-      )
+    if ('check' in call && call.check.entries.some(this.isAtHome)) {
+      const { check } = call
+      return this.#withUnits(async (units) => ({ reply: await units.decide(check) }))
     }
     if ('run' in call && call.run.kind.settles) {
       const settling = call.run as unknown as Settling
-      if (this.#tiers || settling.data.corrections.some(({ key }) => this.isAway(key))) {
-        return this.#withHome(async (tiers) => ({ result: await tiers.settle(settling) }), call)
+      if (this.#units || settling.data.corrections.some(this.isAtHome)) {
+        return this.#withUnits(async (units) => ({ result: await units.settle(settling) }))
       }
     }
-    return limits.call(call, () => text)
+    return states.call(call, () => text)
   }
 
   decide(request: StoreRequest): StoreReply {
-    const answer = this.#parts.limits.call({ check: request }, () => checkMessage(request))
+    const answer = this.#parts.states.call({ check: request }, () => checkMessage(request))
     if ('reply' in answer) return answer.reply
     throw refusalOf(answer)
   }
@@ -90,22 +88,19 @@ export class Place implements OwnPlace {
   }
 
   run(operation: Operation<unknown>): unknown {
-    const answer = this.#parts.limits.call({ run: operation }, () => runMessage(operation))
+    const answer = this.#parts.states.call({ run: operation }, () => runMessage(operation))
     if ('result' in answer) return answer.result
     throw refusalOf(answer)
   }
 
-  async #withHome<Call extends PlaceCall>(
-    work: (tiers: Tiers, call: Call) => Promise<Answer>,
-    call: Call,
-  ): Promise<Answer> {
+  async #withUnits(work: (units: HomeUnits) => Promise<Answer>): Promise<Answer> {
     const { leases, home } = this.#parts
-    if (!this.#tiers && !leases) {
+    if (!this.#units && !leases) {
       return { refusal: 'holds no leases; set "own" of its class to { leases: objectLeases }' }
     }
     try {
-      this.#tiers ??= leases?.create(home(), this) as Tiers
-      return await work(this.#tiers, call)
+      this.#units ??= leases?.create(home(), this) as HomeUnits
+      return await work(this.#units)
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       return { failure: { code: error.code, message: error.reason } }

@@ -4,7 +4,7 @@
  */
 import { appendFile, rename, rm, writeFile } from 'node:fs/promises'
 import { readFileSync, truncateSync } from 'node:fs'
-import type { ChangeJournal, StoredChanges } from '../places/limits.ts'
+import type { ChangeJournal, StoredChanges } from '../journal/place-states.ts'
 
 /** The mode of files: they name tenants. */
 const OWNER_ONLY = 0o600

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { ConfigError, StoreError } from '../errors.ts'
-import type { PlaceCall } from '../places/message.ts'
+import type { PlaceCall } from '../journal/message.ts'
 import type { Operation, Store } from '../stores/store.ts'
 import { Folder } from './folder.ts'
 

@@ -2,21 +2,21 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { SluiceError, StoreError } from '../errors.ts'
-import { kindsOf, UnknownKind } from '../places/kinds.ts'
-import { Limits, type Answer, type Row } from '../places/limits.ts'
+import { kindsOf, UnknownKind } from '../journal/kinds.ts'
+import { PlaceStates, type Answer, type StateRow } from '../journal/place-states.ts'
 import {
   checkMessage,
   parseMessage,
   resetMessage,
   runMessage,
   type PlaceCall,
-} from '../places/message.ts'
+} from '../journal/message.ts'
 import type { OperationKind } from '../stores/store.ts'
 import { FileJournal } from './file-journal.ts'
 import { codeOf, lock, unlock } from './lock.ts'
 
 /** Puts states under their keys: what a call has changed that a later process cannot make again. */
-const PUT: OperationKind<void, { readonly rows: readonly Row[] }> = {
+const PUT: OperationKind<void, { readonly rows: readonly StateRow[] }> = {
   name: 'put',
   run(states, { data }) {
     for (const [key, state, expiresAt] of data.rows) {
@@ -29,7 +29,7 @@ const PUT: OperationKind<void, { readonly rows: readonly Row[] }> = {
 const KINDS = kindsOf({ operations: [PUT] })
 
 interface Opened {
-  readonly limits: Limits
+  readonly states: PlaceStates
   readonly journal: FileJournal
 }
 
@@ -47,9 +47,9 @@ export class Folder {
   async call(call: PlaceCall): Promise<Answer> {
     const opened = (this.#opened ??= this.#open())
     let hasChanged = false
-    const answer = opened.limits.call(call, () => {
+    const answer = opened.states.call(call, () => {
       hasChanged = true
-      return messageOf(call) ?? putMessage(opened.limits, keysOf(call))
+      return messageOf(call) ?? putMessage(opened.states, keysOf(call))
     })
     if (!hasChanged) return answer
     try {
@@ -73,7 +73,7 @@ export class Folder {
       mkdirSync(this.path, { recursive: true, mode: 0o700 })
       lock(this.#lock)
       const journal = new FileJournal(join(this.path, 'counts.jsonl'))
-      return { journal, limits: new Limits(journal, KINDS) }
+      return { journal, states: new PlaceStates(journal, KINDS) }
     } catch (error) {
       if (!(error instanceof StoreError)) unlock(this.#lock)
       throw this.#failureOf(error)
@@ -115,8 +115,8 @@ function assertKnown(call: PlaceCall, text: string): void {
   for (const { policy } of call.check.entries) KINDS.algorithm(policy.algorithm.id)
 }
 
-function putMessage({ states }: Limits, keys: readonly string[]): string {
-  const rows = keys.flatMap((key): Row[] => {
+function putMessage({ states }: PlaceStates, keys: readonly string[]): string {
+  const rows = keys.flatMap((key): StateRow[] => {
     const stored = states.get(key)
     return stored ? [[key, stored.state, stored.expiresAt]] : []
   })

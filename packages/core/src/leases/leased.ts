@@ -4,7 +4,7 @@ import type { LeasedReservations } from './reserving.ts'
 import { ConfigError } from '../errors.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
-import { KEPT } from '../reservations/mark.ts'
+import { isKept } from '../reservations/mark.ts'
 import { assertStore, type Store } from '../stores/store.ts'
 import { LeaseBook } from './lease-book.ts'
 import { countedRules, isLeased, termsOf } from './lease.ts'
@@ -71,8 +71,8 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
       const request = { ...given, policies: countedRules(given.policies) }
       const { mark, fit, apply, entries } = request
       // What is released when nobody settles it can be released by every process.
-      if (reserving && apply && mark?.kind === KEPT && entries.some(isLeased)) {
-        return reserving.reserve(request, mark.data as number)
+      if (reserving && apply && isKept(mark) && entries.some(isLeased)) {
+        return reserving.reserve(request, mark)
       }
       return mark || fit ? store.check(request) : serving.check(request)
     },

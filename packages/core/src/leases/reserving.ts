@@ -46,19 +46,19 @@ class Reserving {
   }
 
   /** Decides a reservation: leases serve all of its leased policies, or the store charges everything. */
-  reserve(request: StoreRequest, ttlMs: number): Promise<StoreReply> {
+  reserve(request: StoreRequest, mark: SettlementMark<number>): Promise<StoreReply> {
     const { fit, startedAt } = request
-    const heldMs = Math.min(ttlMs, MAX_HELD_MS)
+    const heldMs = Math.min(mark.data, MAX_HELD_MS)
     const atMost = { ...request, entries: chargedAt(request, [], fit?.most) }
     return this.#serving.serve(atMost, heldMs, async (local, now) => {
       const missing = local.rest.filter(isLeased)
-      if (missing.length === 0) return this.#reserveFrom(local, request, ttlMs, now)
+      if (missing.length === 0) return this.#reserveFrom(local, request, mark, now)
       const blocks = this.#book.requestForCalls(missing, heldMs, startedAt, now)
       local.putBack()
       if (blocks.requests.length > 0) await this.#serving.takeBlocks(blocks, request, now)
       if (blocks.requests.length < missing.length) return this.#store.check(request)
       return this.#serving.serve(atMost, heldMs, (again, later) => {
-        if (!again.rest.some(isLeased)) return this.#reserveFrom(again, request, ttlMs, later)
+        if (!again.rest.some(isLeased)) return this.#reserveFrom(again, request, mark, later)
         again.putBack()
         return this.#store.check(request)
       })
@@ -69,7 +69,7 @@ class Reserving {
   async #reserveFrom(
     local: LocalPart,
     request: StoreRequest,
-    ttlMs: number,
+    mark: SettlementMark<number>,
     now: Moment,
   ): Promise<StoreReply> {
     const { fit, id, reads } = request
@@ -84,7 +84,7 @@ class Reserving {
     try {
       const isInStore = rest.length > 0
       const counted = isInStore && {
-        mark: heldMark(request.mark as SettlementMark<number>, request.entries, served),
+        mark: heldMark(mark, request.entries, served),
         fit,
       }
       const bare = { ...request, entries: atFloor, mark: undefined, fit: undefined }
@@ -94,7 +94,7 @@ class Reserving {
       const granted = isInStore ? reply.granted : fit?.most
       if (isAllowed && !reply.degraded) {
         const charged = chargedAt(request, reply.verdicts, granted)
-        this.#calls.add(id, atFinalCost(served, charged), isInStore, ttlMs, now)
+        this.#calls.add(id, atFinalCost(served, charged), isInStore, mark.data, now)
       }
       return { ...reply, granted }
     } finally {

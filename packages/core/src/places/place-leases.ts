@@ -2,7 +2,7 @@
 import type { PlaceLeases } from '../stores/placed/placed-store.ts'
 import type { Settling } from '../leases/held-calls.ts'
 import { countedRules } from '../leases/lease.ts'
-import { Tiers } from './tiers.ts'
+import { HomeUnits } from './home-units.ts'
 
 /**
  * Lets a process decide about leased policies, such as a limit for everyone, in a store that is `sharded` or in the slots
@@ -15,13 +15,13 @@ export const placeLeases: PlaceLeases = {
   name: 'placeLeases',
 
   create(home, own) {
-    const tiers = new Tiers(home, own)
+    const units = new HomeUnits(home, own)
     return {
       countedRules,
-      decide: (request) => tiers.decide(request),
-      settle: (operation) => tiers.settle(operation as unknown as Settling),
-      drop: (keys) => tiers.drop(keys),
-      close: () => tiers.close(),
+      decide: (request) => units.decide(request),
+      settle: (operation) => units.settle(operation as unknown as Settling),
+      drop: (keys) => units.drop(keys),
+      close: () => units.close(),
     }
   },
 }

@@ -51,8 +51,8 @@ export function regional(options: RegionalOptions): PlacedStore {
     throw new ConfigError('invalid_option', 'regional.perRegion', rule, perRegion)
   }
   for (const name of perRegion as readonly unknown[]) assertName('regional.perRegion', name)
-  const { store: here } = watched(HERE, assertStore('regional.here', options.here))
-  const { store: home, answers } = watched(HOME, assertStore('regional.home', options.home))
+  const { store: here } = countAnswers(HERE, assertStore('regional.here', options.here))
+  const { store: home, answers } = countAnswers(HOME, assertStore('regional.home', options.home))
   const places = placesOf(new Set(perRegion as readonly string[]))
   const store = placedStore(places, (place) => (place === HERE ? here : home), placeLeases)
   let isCut = false
@@ -103,7 +103,7 @@ function denial({ code, reason, place }: StoreError, now: number): StoreReply {
 }
 
 /** Returns a store with errors that name it, and the number of its answers so far. */
-function watched(
+function countAnswers(
   place: string,
   store: Store,
 ): { readonly store: Store; readonly answers: () => number } {
@@ -133,25 +133,19 @@ function watched(
 function placesOf(perRegion: ReadonlySet<string>): PlacesBy {
   const prefixes = new Set<string>()
 
-  function ofKey(key: string): string {
-    // The list of open reservations is where the charges are.
-    const counted = key.replace(/^open:/, '')
-    for (const prefix of prefixes) if (counted.startsWith(prefix)) return HERE
-    return HOME
-  }
-  const ofKeys = (keys: readonly string[]): string =>
-    keys.some((key) => ofKey(key) === HERE) ? HERE : HOME
-
   return {
     factory: 'regional',
     leasing: 'lease(…) around the policy',
-    ofKey,
+    shardBy: 'region',
     accept(policies) {
       for (const rule of policies) assertCounted(rule, perRegion)
       for (const rule of policies) if (!isLeased(rule)) prefixes.add(`${keyPrefix(rule)}:`)
     },
-    ofRequest: ({ entries }) => ofKeys(entries.map(({ key }) => key)),
-    ofOperation: ({ keys, near = [] }) => ofKeys([...keys, ...near]),
+    ofKey(key) {
+      // The list of open reservations is where the charges are.
+      const counted = key.replace(/^open:/, '')
+      return [...prefixes].some((prefix) => counted.startsWith(prefix)) ? HERE : HOME
+    },
   }
 }
 

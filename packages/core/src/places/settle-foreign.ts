@@ -17,8 +17,8 @@ export async function settleForeign(
   own: OwnPlace,
   { kind, data, near = [], startedAt, onFault = () => {} }: Settling,
 ): Promise<SettleResult | undefined> {
-  const isAway = data.corrections.map(({ key }) => own.isAway(key))
-  const corrections = data.corrections.filter((_, at) => !isAway[at])
+  const isAtHome = data.corrections.map((correction) => own.isAtHome(correction))
+  const corrections = data.corrections.filter((_, at) => !isAtHome[at])
   const facts = { ...data, corrections, startedAt, onFault }
   const result = (await own.run({ ...settleOperation(kind as never, facts), near })) as
     SettleResult | undefined
@@ -26,7 +26,7 @@ export async function settleForeign(
   const inPlace = result.applied.values()
   const applied: number[] = []
   for (const [at, correction] of data.corrections.entries()) {
-    if (!isAway[at]) {
+    if (!isAtHome[at]) {
       applied.push(inPlace.next().value ?? 0)
       continue
     }

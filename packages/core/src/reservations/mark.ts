@@ -48,8 +48,12 @@ export const KEPT: LuaMarkKind<number> = {
 }
 
 /** Creates the mark of a reservation whose estimate stays charged if it is not settled. */
-export const keepingMark = (id: string, ttlMs: number): SettlementMark => ({
+export const keepingMark = (id: string, ttlMs: number): SettlementMark<number> => ({
   kind: KEPT,
   keys: [markKey(id)],
   data: ttlMs,
 })
+
+/** Returns true if a mark was created by `keepingMark`. Its data is the time for which it may be settled, in milliseconds. */
+export const isKept = (mark: SettlementMark | undefined): mark is SettlementMark<number> =>
+  mark?.kind === KEPT

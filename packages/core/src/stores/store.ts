@@ -11,6 +11,8 @@ export interface Entry extends AlgorithmInput {
   readonly key: string
   /** True if a cost that does not fit is denied. False for a shadow, which only observes. */
   readonly enforced: boolean
+  /** The place that counts it, once a store over places has found it. */
+  readonly place?: string
 }
 
 /** One decision for a store to make. */

@@ -1,9 +1,23 @@
 /* A store over places: each decision is made in one of them, in one step. */
 import type { PolicyRule } from '../../policies/policy.ts'
-import type { Operation, RecordField, Store, StoreReply, StoreRequest } from '../store.ts'
+import type {
+  Operation,
+  RecordField,
+  RecordRead,
+  Store,
+  StoreReply,
+  StoreRequest,
+} from '../store.ts'
 import { isOutdated } from '../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
-import { HOME, isLeased, type PlacesBy } from './places-by.ts'
+import {
+  HOME,
+  isLeased,
+  placeOfOperation,
+  placeOfRequest,
+  type Placed,
+  type PlacesBy,
+} from './places-by.ts'
 
 /** The part of a store over places that serves leased policies. */
 export interface PlaceLeases {
@@ -12,14 +26,14 @@ export interface PlaceLeases {
   create(
     home: Store,
     own: Pick<Store, 'run'> & {
-      isAway(key: string): boolean
+      isAtHome(part: Placed): boolean
       decide(request: StoreRequest): Promise<StoreReply>
     },
-  ): Tiers
+  ): LeasedUnits
 }
 
 /** Leased policies, of which this process holds units. */
-interface Tiers {
+interface LeasedUnits {
   /** Returns a limiter's rules as stores count them. */
   countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[]
   decide(request: StoreRequest): Promise<StoreReply>
@@ -37,19 +51,9 @@ export interface PlacedStore extends Store {
   returnUnits(): Promise<void>
 }
 
-/** Groups items by their place. */
-function grouped<T>(items: readonly T[], placeOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const place = placeOf(item)
-    groups.set(place, [...(groups.get(place) ?? []), item])
-  }
-  return groups
-}
-
 /**
- * Creates a store that makes each decision in the place of its tenant, or of another dimension. What other places have,
- * such as the settings of whole policies, is read beside the decision.
+ * Creates a store that makes each decision in the place of its tenant, or of another dimension. Values in other places,
+ * such as the settings of whole policies, are read beside the decision.
  *
  * @param storeOf Returns the store in a place.
  * @param leases The part that serves leased policies, or `'in places'` if these do so themselves.
@@ -59,46 +63,21 @@ export function placedStore(
   storeOf: (place: string) => Store,
   leases?: PlaceLeases | 'in places',
 ): PlacedStore {
-  if (leases !== undefined && leases !== 'in places' && leases?.name !== 'placeLeases') {
-    throw new ConfigError(
-      'invalid_option',
-      `${places.factory}.leases`,
-      'must be placeLeases',
-      leases,
-    )
-  }
+  const { factory, ofKey } = places
   const run = async <Result>(operation: Operation<Result>): Promise<Result> =>
-    storeOf(places.ofOperation(operation)).run(operation)
-  const tiers =
+    storeOf(placeOfOperation(places, operation)).run(operation)
+  if (leases !== undefined && leases !== 'in places' && leases?.name !== 'placeLeases') {
+    const option = `${factory}.leases`
+    throw new ConfigError('invalid_option', option, 'must be placeLeases', leases)
+  }
+  const units =
     typeof leases === 'object'
       ? leases.create(storeOf(HOME), {
-          isAway: (key) => places.ofKey(key) === HOME,
-          decide: (request) => decideIn(places.ofRequest(request), request),
+          isAtHome: ({ key, place = ofKey(key) }) => place === HOME,
+          decide: (request) => decideIn(placeOfRequest(places, request), request),
           run,
         })
       : undefined
-
-  /** @throws ConfigError When `leased(…)` around this store counts by other rules than the limiter's. */
-  function assertNotLeasedOutside({ entries, policies }: StoreRequest): void {
-    const isOutside = entries.some(({ policy, index }) => {
-      const rule = policies[index]
-      return isLeased(policy) && rule !== undefined && !isLeased(rule)
-    })
-    if (!isOutside) return
-    const rule = `must not be ${places.factory}(…): set ${places.leasing}`
-    throw new ConfigError('invalid_option', 'leased.store', rule)
-  }
-
-  /** @throws ConfigError When another place counts a policy of a reservation that is to be released. */
-  function assertReleasable(place: string, { entries, mark }: StoreRequest): void {
-    if (!mark?.kind.releases) return
-    const away = entries.find(
-      ({ key, policy }) => places.ofKey(key) !== place || (tiers && isLeased(policy)),
-    )
-    if (!away) return
-    const rule = `must be left out: the leased policy "${away.policy.name}" takes part`
-    throw new ConfigError('invalid_option', 'unsettled', rule)
-  }
 
   async function decideIn(place: string, request: StoreRequest): Promise<StoreReply> {
     try {
@@ -110,8 +89,8 @@ export function placedStore(
   }
 
   async function decide(place: string, request: StoreRequest): Promise<StoreReply> {
-    return tiers && request.entries.some(({ policy }) => isLeased(policy))
-      ? tiers.decide(request)
+    return units && request.entries.some(({ policy }) => isLeased(policy))
+      ? units.decide(request)
       : decideIn(place, request)
   }
 
@@ -123,53 +102,89 @@ export function placedStore(
     placeOf({ policies, entries, reads }) {
       // Leases know more than one call.
       if ([...policies, ...entries.map(({ policy }) => policy)].some(isLeased)) return undefined
-      const of = new Set([...entries, ...reads].map(({ key }) => places.ofKey(key)))
+      const of = new Set([...entries, ...reads].map(({ key }) => ofKey(key)))
       return of.size === 1 ? [...of][0] : undefined
     },
 
     async check(given) {
-      assertNotLeasedOutside(given)
-      const request = tiers ? { ...given, policies: tiers.countedRules(given.policies) } : given
+      assertNotLeasedOutside(places, given)
+      const request = {
+        ...given,
+        policies: units ? units.countedRules(given.policies) : given.policies,
+        entries: given.entries.map((entry) => ({ ...entry, place: ofKey(entry.key) })),
+      }
+      const place = placeOfRequest(places, request)
+      assertReleasable(request, place, units !== undefined)
       const { reads } = request
-      const place = places.ofRequest(request)
-      assertReleasable(place, request)
-      const byPlace = grouped(reads, ({ key }) => places.ofKey(key))
-      const here = byPlace.get(place) ?? []
-      if (here.length === reads.length) return decide(place, request)
+      const byPlace = grouped(reads, ({ key }) => ofKey(key))
+      const readsHere = byPlace.get(place) ?? []
+      if (readsHere.length === reads.length) return decide(place, request)
       byPlace.delete(place)
-      const bare = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
+      const readsOnly = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
       const values = new Map<RecordField, string | undefined>()
-      const read = async (other: string, own: readonly RecordField[], asked: StoreRequest) => {
-        const reply = await decide(other, { ...asked, reads: own })
+      const read = async (from: string, own: readonly RecordRead[], asked: StoreRequest) => {
+        const reply = await decide(from, { ...asked, reads: own })
         for (const [at, field] of own.entries()) values.set(field, reply.values[at])
         return reply
       }
       // Before the decision: another place's record cannot stop a charge of this one.
-      await Promise.all(Array.from(byPlace, ([other, own]) => read(other, own, bare)))
+      await Promise.all(Array.from(byPlace, ([other, own]) => read(other, own, readsOnly)))
       const known = () => reads.map((field) => values.get(field))
-      const away = reads.filter((field) => !here.includes(field))
+      const away = reads.filter((field) => !readsHere.includes(field))
       const isStopped = isOutdated(
         away,
         away.map((field) => values.get(field)),
       )
-      const reply = await read(place, here, isStopped ? { ...request, apply: false } : request)
+      const reply = await read(place, readsHere, isStopped ? { ...request, apply: false } : request)
       return { ...reply, values: known() }
     },
 
     run: <Result>(operation: Operation<Result>) =>
-      tiers && operation.kind.settles
-        ? (tiers.settle(operation) as Promise<Result>)
+      units && operation.kind.settles
+        ? (units.settle(operation) as Promise<Result>)
         : run(operation),
 
     async reset(keys) {
-      const byPlace = grouped(keys, (key) => places.ofKey(key))
+      const byPlace = grouped(keys, ofKey)
       try {
         await Promise.all(Array.from(byPlace, ([place, own]) => storeOf(place).reset(own)))
       } finally {
-        tiers?.drop(keys)
+        units?.drop(keys)
       }
     },
 
-    returnUnits: async () => tiers?.close(),
+    returnUnits: async () => units?.close(),
   }
+}
+
+/** @throws ConfigError When `leased(…)` around this store counts by other rules than the limiter's. */
+function assertNotLeasedOutside(places: PlacesBy, { entries, policies }: StoreRequest): void {
+  const isOutside = entries.some(({ policy, index }) => {
+    const rule = policies[index]
+    return isLeased(policy) && rule !== undefined && !isLeased(rule)
+  })
+  if (!isOutside) return
+  const rule = `must not be ${places.factory}(…): set ${places.leasing}`
+  throw new ConfigError('invalid_option', 'leased.store', rule)
+}
+
+/** @throws ConfigError When another place counts a policy of a reservation that is to be released. */
+function assertReleasable({ entries, mark }: StoreRequest, place: string, hasUnits: boolean): void {
+  if (!mark?.kind.releases) return
+  const elsewhere = entries.find(
+    (entry) => entry.place !== place || (hasUnits && isLeased(entry.policy)),
+  )
+  if (!elsewhere) return
+  const rule = `must be left out: the leased policy "${elsewhere.policy.name}" takes part`
+  throw new ConfigError('invalid_option', 'unsettled', rule)
+}
+
+/** Groups items by their place. */
+function grouped<T>(items: readonly T[], placeOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const place = placeOf(item)
+    groups.set(place, [...(groups.get(place) ?? []), item])
+  }
+  return groups
 }

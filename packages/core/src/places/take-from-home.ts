@@ -1,6 +1,7 @@
 /* Units of home for one decision that no lease serves. */
 import type { Entry, Store, StoreRequest, Verdict } from '../stores/store.ts'
-import type { HomeVerdicts } from './home-verdicts.ts'
+import type { PlaceDecision } from './place-decision.ts'
+import type { VerdictsOfHome } from './verdicts-of-home.ts'
 import { requestId } from '../internal/random-id.ts'
 import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
 import { termsOf, type LeaseTerms } from '../leases/lease.ts'
@@ -9,58 +10,53 @@ import { chargedAt } from '../leases/reserving.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { isDenied } from '../stores/store.ts'
 
-/** The verdicts of home on entries, and the leases that serve those that fit. */
-export interface Away {
+/** The part of a decision that home counts: its verdicts, and the leases that serve the entries that fit. */
+export interface HomePart {
+  /** By the positions of the policies. */
   readonly verdicts: ReadonlyMap<number, Verdict>
   readonly served: readonly Served[]
   /** The leases that were taken for this decision only. */
-  readonly alone: readonly Lease[]
+  readonly ownLeases: readonly Lease[]
   readonly isDenied: boolean
   /** The most to grant to a request with a `fit`. */
-  readonly most: number
-  /** Who decided last: leases, or home if it was asked. */
+  readonly granted: number
+  /** The last to decide: leases, or home if it was asked. */
   readonly source: 'lease' | 'store'
-  /** The time (epoch ms) at which that was. */
+  /** The time of the last answer (epoch ms). */
   readonly decidedAt: number
 }
 
 /**
  * Takes a block for one decision alone, with as much as home grants.
  *
- * @param away What leases serve of it.
- * @param rest The entries that none serves.
+ * @param part The part that leases serve.
+ * @param rest The entries that no lease serves.
  */
-export async function takeAlone(
+export async function takeFromHome(
   home: Store,
-  known: HomeVerdicts,
-  away: Away,
+  verdictsOfHome: VerdictsOfHome,
+  { request, atHome: { apply }, heldMs }: PlaceDecision,
+  part: HomePart,
   rest: readonly Entry[],
-  request: StoreRequest,
-  apply: boolean,
-  { heldMs, now }: { readonly heldMs: number; readonly now: Moment },
-): Promise<Away> {
+  now: Moment,
+): Promise<HomePart> {
   const id = requestId()
+  // At the floor of a `fit`: home grants more by itself.
   const entries = request.entries.filter(({ index }) => rest.some((entry) => entry.index === index))
-  const asked: StoreRequest = {
-    ...request,
-    entries,
-    apply,
-    reads: [],
-    id,
-    mark: keepingMark(id, heldMs + RETURN_WITHIN_MS),
-  }
-  const { verdicts, granted, now: askedAt } = await known.ask(asked, request.apply && !apply)
-  const both = new Map([...away.verdicts, ...verdictsOf(entries, verdicts)])
-  const found: Away = {
-    ...away,
-    verdicts: both,
+  const mark = keepingMark(id, heldMs + RETURN_WITHIN_MS)
+  const blockRequest: StoreRequest = { ...request, entries, apply, reads: [], id, mark }
+  const reply = await verdictsOfHome.ask(blockRequest, request.apply && !apply)
+  const { verdicts, granted, now: answeredAt } = reply
+  const found: HomePart = {
+    ...part,
+    verdicts: new Map([...part.verdicts, ...verdictsOf(entries, verdicts)]),
     isDenied: isDenied(entries, verdicts),
-    most: Math.min(away.most, granted ?? away.most),
-    ...(askedAt !== undefined && { source: 'store', decidedAt: askedAt }),
+    granted: Math.min(part.granted, granted ?? part.granted),
+    ...(answeredAt !== undefined && { source: 'store', decidedAt: answeredAt }),
   }
   if (found.isDenied || !apply) return found
-  const block = new Block(home, asked, now.steady + heldMs)
-  const served = chargedAt(asked, verdicts, granted).flatMap((entry, at): Served[] => {
+  const block = new Block(home, blockRequest, now.steady + heldMs)
+  const served = chargedAt(blockRequest, verdicts, granted).flatMap((entry, at): Served[] => {
     const { durationMs, isAligned } = termsOf(entry.policy) as LeaseTerms
     const verdict = verdicts[at] as Verdict
     const { cost: units } = entry
@@ -70,8 +66,8 @@ export async function takeAlone(
     const facts = { entry, verdict, units, used: units, block, taken: now, lastsMs: durationMs }
     return [{ lease: new Lease({ ...facts, countedMs }), entry }]
   })
-  const alone = served.map(({ lease }) => lease)
-  return { ...found, served: [...away.served, ...served], alone }
+  const ownLeases = served.map(({ lease }) => lease)
+  return { ...found, served: [...part.served, ...served], ownLeases }
 }
 
 /** Returns verdicts by the positions of their policies. */

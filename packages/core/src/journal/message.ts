@@ -44,7 +44,7 @@ export function checkMessage(request: StoreRequest): string {
   const { entries, apply, now, clockIsInjected, id, reads, mark, fit } = request
   return encode({
     check: {
-      entries: entries.map(({ policy, ...entry }) =>
+      entries: entries.map(({ policy, place: _, ...entry }) =>
         Object.assign(entry, { rule: ruleData(policy) }),
       ),
       apply,

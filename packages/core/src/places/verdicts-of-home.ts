@@ -7,7 +7,7 @@ import { momentOf } from '../leases/serving.ts'
 const MAX_KEYS = 1_000
 
 /** The latest verdict of home on a key. */
-interface KnownVerdict {
+interface HomeVerdict {
   readonly verdict: Verdict
   readonly limit: number
   /** By the steady clock. */
@@ -15,9 +15,9 @@ interface KnownVerdict {
 }
 
 /** Asks home for verdicts, and remembers them for a while. */
-export class HomeVerdicts {
+export class VerdictsOfHome {
   readonly #home: Store
-  readonly #known = new RecentItems<KnownVerdict>(MAX_KEYS)
+  readonly #known = new RecentItems<HomeVerdict>(MAX_KEYS)
 
   constructor(home: Store) {
     this.#home = home

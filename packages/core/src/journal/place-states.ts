@@ -36,7 +36,7 @@ export interface ChangeJournal {
 }
 
 /** A stored state: its key, the state, and its end (epoch ms). JSON has no Infinity. */
-export type Row = readonly [key: string, state: unknown, expiresAt: number | null]
+export type StateRow = readonly [key: string, state: unknown, expiresAt: number | null]
 
 /** The bounds of a place, such as an object with 128 MB of memory: keys, and characters of a snapshot. */
 const MAX_KEYS = 50_000
@@ -48,7 +48,7 @@ const HOUR_MS = 3_600_000
 const MONTH_MS = 30 * 24 * HOUR_MS
 
 /** The counts and records of a place, by key: in memory, and in a journal that brings them back. */
-export class Limits {
+export class PlaceStates {
   readonly #kinds: Kinds
   readonly #clock: Clock
   readonly #journal: ChangeJournal
@@ -162,7 +162,7 @@ export class Limits {
 
   #load(): void {
     const { snapshot = '[]', changes } = this.#journal.load()
-    for (const [key, state, expiresAt] of decode(snapshot, this.#kinds) as Row[]) {
+    for (const [key, state, expiresAt] of decode(snapshot, this.#kinds) as StateRow[]) {
       this.states.set(key, { state, expiresAt: expiresAt ?? Infinity })
     }
     for (const change of changes) this.#redo(change)

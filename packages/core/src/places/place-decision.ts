@@ -1,0 +1,13 @@
+import type { Entry, StoreRequest } from '../stores/store.ts'
+
+/** A decision of a place, in its two parts. */
+export interface PlaceDecision {
+  /** The request. The place grants no more than the `most` of its `fit`. */
+  readonly request: StoreRequest
+  /** The entries that the place counts. */
+  readonly own: readonly Entry[]
+  /** The part that home counts, at the most that it may cost. Nothing is taken for it if the place denies the request. */
+  readonly atHome: StoreRequest
+  /** The time for which its call may hold blocks open, in milliseconds. 0 if it is not settled later. */
+  readonly heldMs: number
+}
