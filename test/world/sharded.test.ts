@@ -40,7 +40,7 @@ const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = 
   ],
   ['a tenant is looked for anew each time', ' / -Math.log(', ' * Math.random() / -Math.log('],
   ['what leases have served is not taken', 'left += entry.cost - final.cost', 'left += entry.cost'],
-  ['what home counts is settled with the rest', '!this.#own.isAway(key)', 'true'],
+  ['what home counts is settled with the rest', '!areAtHome[at]', 'true'],
 ]
 
 it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {
