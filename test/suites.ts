@@ -41,7 +41,7 @@ export const SUITES = {
       'test/core/reservations/{by-id,cases,settling}.test.ts',
       'test/core/explain/stores.test.ts',
       'test/core/policies/fair-share/stores.test.ts',
-      'test/core/stores/moves.test.ts',
+      'test/core/shards/moves.test.ts',
       'test/core/upstream/stores.test.ts',
       'test/core/waiting/stores.test.ts',
       'test/docs/operate/policy-changes.test.ts',

@@ -13,10 +13,14 @@ export const ROOMS: Readonly<Record<string, string>> = {
   limiter: 'nouns policies lua stores',
   reservations: 'nouns algorithms policies lua stores limiter',
   leases: 'nouns algorithms policies lua stores reservations',
-  // What a store that decides elsewhere, by data alone, has to know by name.
-  places: 'nouns algorithms policies stores limiter reservations leases',
+  // Several stores, each with tenants of its own.
+  shards: 'nouns lua stores',
+  // Units of home for decisions of another place.
+  places: 'nouns policies stores reservations leases',
+  // A store that decides by data alone knows functions by name.
+  journal: 'nouns algorithms policies stores limiter reservations leases',
   // The only room that imports Node.js.
-  file: 'nouns stores places node',
+  file: 'nouns stores journal node',
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
   explain: 'nouns policies stores limiter reservations',
@@ -97,7 +101,10 @@ export const PORT = /^stores\/store\.ts$/
 export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
   // Decides on states that it keeps itself.
-  places: /^stores\/(store|decide-on|deadline|placed\/(placed-store|places-by))\.ts$/,
+  journal: /^stores\/(store|decide-on)\.ts$/,
+  places: /^stores\/(store|deadline|placed\/(placed-store|places-by))\.ts$/,
+  // A fence answers as Redis does.
+  shards: /^stores\/(store|deadline|redis\/transport|placed\/(placed-store|places-by))\.ts$/,
   // Tests your own algorithms in memory.
   testing: /^stores\/(store|memory)\.ts$/,
 }

@@ -157,7 +157,7 @@ describe('an algorithm of this project', () => {
     const others = files.filter((path) => !/^(manifest|testing)\//.test(path))
     expect(others.toSorted()).toEqual([
       'index.ts',
-      'places/kinds.ts',
+      'journal/kinds.ts',
       'policies/token-bucket.ts',
       'reservations/settlements.ts',
     ])

@@ -1,7 +1,7 @@
 /* The stores of a swarm over a Redis Cluster or over several databases. */
 import type { Store } from '@sluice/core'
 import { breaker } from '@sluice/core/breaker'
-import { before } from '@sluice/core/moves'
+import { movedFrom } from '@sluice/core/moves'
 import { placeLeases } from '@sluice/core/place-leases'
 import { redis, type IoredisCluster } from '@sluice/core/redis'
 import { regional } from '@sluice/core/regional'
@@ -19,7 +19,7 @@ export interface Places {
   readonly stage?: number | undefined
 }
 
-const from = (...stores: string[]) => before({ stores })
+const from = (...stores: string[]) => movedFrom({ stores })
 
 /** A database is added, another is removed, comes back, and the first one goes. Each stage follows the one before. */
 const STAGES: readonly ShardedOptions[] = [

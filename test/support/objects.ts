@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@sluice/core'
-import { kindsOf, PlaceStates } from '@sluice/core/internal/places'
+import { kindsOf, PlaceStates } from '@sluice/core/internal/journal'
 import type { OwnParts } from '@sluice/cloudflare/durable-object'
 import {
   durableObjects,

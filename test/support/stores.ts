@@ -6,7 +6,7 @@ import { batched } from '@sluice/core/batched'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
-import { before } from '@sluice/core/moves'
+import { movedFrom } from '@sluice/core/moves'
 import { redis } from '@sluice/core/redis'
 import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
@@ -134,7 +134,7 @@ async function overDatabases(): Promise<StoreMaker> {
       const prefix = freshPrefix()
       const stores = databases.map(({ make }, index) => [`db${index}`, make(prefix)] as const)
       // Half of the tenants come from the first two, if they have been there.
-      const from = before({ stores: ['db0', 'db1'] })
+      const from = movedFrom({ stores: ['db0', 'db1'] })
       return inPlaces((shardBy) => sharded(Object.fromEntries(stores), { shardBy, from }))
     },
     close: async () => databases.forEach(({ close }) => close()),

@@ -146,10 +146,10 @@ const lost = (signal: AbortSignal | undefined): Promise<never> =>
   })
 
 /** The options of several databases before and after one of them is added, or removed. */
-function changesOf({ before }: Exports, isAdded: boolean, isMoved: boolean) {
+function changesOf({ movedFrom }: Exports, isAdded: boolean, isMoved: boolean) {
   const weights = { c: isAdded === isMoved ? 1 : 0 }
   const stores = isAdded ? ['a', 'b'] : ['a', 'b', 'c']
-  return isMoved ? { weights, from: before({ stores }) } : { weights }
+  return isMoved ? { weights, from: movedFrom({ stores }) } : { weights }
 }
 
 const limitsOf = (plan: string, rules: readonly Rule[]): Record<string, number> =>

@@ -133,7 +133,7 @@ export class SimulatedObjects {
       log: (text) => observer.note(`${name} logs ${text}`),
     })
     const { Journal, Place, durableObjects, objectLeases } = isolate.product.objects
-    const { PlaceStates, kindsOf } = isolate.product.places
+    const { PlaceStates, kindsOf } = isolate.product.journal
     const kinds = kindsOf()
     const rows = this.#stored.get(name) ?? new Map<number, string>()
     this.#stored.set(name, rows)

@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, slidingWindow } from '@sluice/core'
-import { kindsOf, PlaceStates, parseMessage, runMessage } from '@sluice/core/internal/places'
+import { kindsOf, PlaceStates, parseMessage, runMessage } from '@sluice/core/internal/journal'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import {

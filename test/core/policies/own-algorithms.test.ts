@@ -13,7 +13,7 @@ import {
   type Policy,
   type PolicyRule,
 } from '@sluice/core'
-import { kindsOf } from '@sluice/core/internal/places'
+import { kindsOf } from '@sluice/core/internal/journal'
 import { memory } from '@sluice/core/memory'
 import { fairShare } from '@sluice/core/fair-share'
 import { waitingLine } from '@sluice/core/waiting'

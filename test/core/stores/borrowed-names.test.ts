@@ -3,10 +3,10 @@ import type { LuaOperation, LuaOperationKind, OperationKind, Store } from '@slui
 import { batched } from '@sluice/core/batched'
 import { breaker } from '@sluice/core/breaker'
 import { cacheDenials } from '@sluice/core/cache-denials'
-import { kindsOf } from '@sluice/core/internal/places'
+import { kindsOf } from '@sluice/core/internal/journal'
 import { leased, reserveFromLeases } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
-import { before } from '@sluice/core/moves'
+import { movedFrom } from '@sluice/core/moves'
 import { placeLeases } from '@sluice/core/place-leases'
 import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
@@ -88,7 +88,7 @@ describe.each(NAMES)('an operation of your own that is named %s', (name) => {
 async function countsOfMoved(name: string): Promise<unknown[]> {
   const stores = { ...databases(), c: memory() }
   const old = sharded({ a: stores.a, b: stores.b })
-  const joined = sharded(stores, { from: before({ stores: ['a', 'b'] }) })
+  const joined = sharded(stores, { from: movedFrom({ stores: ['a', 'b'] }) })
   const counts: unknown[] = []
   for (let tenant = 0; tenant < 16; tenant += 1) {
     const count = async (store: Store, by: string): Promise<unknown> =>

@@ -3,7 +3,7 @@ import { batched } from '@sluice/core/batched'
 import { breaker } from '@sluice/core/breaker'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { leased, reserveFromLeases } from '@sluice/core/leases'
-import { before } from '@sluice/core/moves'
+import { movedFrom } from '@sluice/core/moves'
 import { placeLeases } from '@sluice/core/place-leases'
 import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
@@ -18,7 +18,7 @@ const WRAPPERS: Record<string, (store: Store) => Store> = {
   sharded: (store) => sharded({ a: store }),
   'sharded with leases': (store) => sharded({ a: store }, { leases: placeLeases }),
   'sharded with moves': (store) =>
-    sharded({ a: store, b: store }, { from: before({ stores: ['a'] }) }),
+    sharded({ a: store, b: store }, { from: movedFrom({ stores: ['a'] }) }),
   regional: (store) => regional({ home: store, here: store }),
 }
 

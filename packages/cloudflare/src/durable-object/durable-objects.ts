@@ -5,14 +5,8 @@ import {
   assertOneOf,
   assertPositiveInteger,
 } from '@sluice/core/internal'
-import {
-  checkMessage,
-  placedStore,
-  resetMessage,
-  runMessage,
-  withDeadline,
-  type Answer,
-} from '@sluice/core/internal/places'
+import { checkMessage, resetMessage, runMessage, type Answer } from '@sluice/core/internal/journal'
+import { placedStore, withDeadline } from '@sluice/core/internal/places'
 import { objectsBy } from './names.ts'
 import { refusalOf } from './place.ts'
 

@@ -5,7 +5,7 @@
  * snapshot, a new snapshot takes its place, and the rows are written over. So a change costs one row and a few
  * thousandths, and nothing is deleted by itself. A row begins with the number of its snapshot: those of earlier ones are void.
  */
-import type { ChangeJournal, StoredChanges } from '@sluice/core/internal/places'
+import type { ChangeJournal, StoredChanges } from '@sluice/core/internal/journal'
 
 /** The part of an object's SQLite storage that a journal uses. */
 export interface RowStorage {

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { StoreError, type Store } from '@sluice/core'
-import { kindsOf, PlaceStates, type Answer, type OwnKinds } from '@sluice/core/internal/places'
+import { kindsOf, PlaceStates, type Answer, type OwnKinds } from '@sluice/core/internal/journal'
 import { durableObjects } from './durable-objects.ts'
 import { Journal } from './journal.ts'
 import { Place, type Leases } from './place.ts'

@@ -8,18 +8,15 @@ import {
 } from '@sluice/core'
 import {
   checkMessage,
-  HOME,
   parseMessage,
   runMessage,
   UnknownKind,
   type Answer,
-  type HomeUnits,
   type Kinds,
-  type OwnPlace,
   type PlaceCall,
   type PlaceStates,
-  type Settling,
-} from '@sluice/core/internal/places'
+} from '@sluice/core/internal/journal'
+import { HOME, type HomeUnits, type OwnPlace, type Settling } from '@sluice/core/internal/places'
 import { MAX_CHARACTERS } from './journal.ts'
 import { objectsBy, parseName } from './names.ts'
 

@@ -1,7 +1,7 @@
 import { ConfigError } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/internal'
 import { hasBearer } from '@sluice/core/internal/http'
-import { encode } from '@sluice/core/internal/places'
+import { encode } from '@sluice/core/internal/journal'
 import type { LimitsNamespace } from '../durable-object/durable-objects.ts'
 import { FAULT_STATUS, MIN_TOKEN_LENGTH, type ObjectCall, type ObjectFault } from './call.ts'
 

@@ -1,6 +1,6 @@
 import { ConfigError, StoreError } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/internal'
-import { decode, kindsOf, type Answer } from '@sluice/core/internal/places'
+import { decode, kindsOf, type Answer } from '@sluice/core/internal/journal'
 import type { LimitsNamespace } from '../durable-object/durable-objects.ts'
 import { FAULT_STATUS, MIN_TOKEN_LENGTH, type ObjectCall } from './call.ts'
 

@@ -44,9 +44,10 @@ export function checkMessage(request: StoreRequest): string {
   const { entries, apply, now, clockIsInjected, id, reads, mark, fit } = request
   return encode({
     check: {
-      entries: entries.map(({ policy, place: _, ...entry }) =>
-        Object.assign(entry, { rule: ruleData(policy) }),
-      ),
+      entries: entries.map((entry) => {
+        const { policy, place: _, ...data } = entry
+        return Object.assign(data, { rule: ruleData(policy) })
+      }),
       apply,
       now,
       clockIsInjected,

@@ -1,17 +1,4 @@
 // For the packages of this project alone: it may change in any release.
-export { kindsOf, UnknownKind } from '../journal/kinds.ts'
-export type { Kinds, OwnKinds } from '../journal/kinds.ts'
-export {
-  checkMessage,
-  decode,
-  encode,
-  parseMessage,
-  resetMessage,
-  runMessage,
-} from '../journal/message.ts'
-export type { PlaceCall } from '../journal/message.ts'
-export { PlaceStates } from '../journal/place-states.ts'
-export type { Answer, ChangeJournal, StateRow, StoredChanges } from '../journal/place-states.ts'
 export { withDeadline } from '../stores/deadline.ts'
 export { placedStore } from '../stores/placed/placed-store.ts'
 export { HOME, placesBy } from '../stores/placed/places-by.ts'

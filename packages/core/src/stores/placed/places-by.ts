@@ -20,7 +20,7 @@ export interface PlacesBy {
   readonly shardBy: string
   /** @throws ConfigError When a policy neither counts by the dimension nor is leased, by a store that leases. */
   accept(policies: readonly PolicyRule[], canLease: boolean): void
-  ofKey(key: string): string
+  readonly ofKey: (key: string) => string
 }
 
 /**

@@ -7,7 +7,7 @@ import {
 } from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
-import { before } from '@sluice/core/moves'
+import { movedFrom } from '@sluice/core/moves'
 import { reservation, reserve } from '@sluice/core/reservations'
 import { sharded, type ShardedOptions } from '@sluice/core/sharded'
 import { Redis } from 'ioredis'
@@ -86,7 +86,7 @@ it('settings of whole policies move with home, and processes of the old list go 
   const { open, databases } = setUp(memory)
   const { a, b } = databases
   await configure(open({ a, b }, { home: 'a' }, [whole()]), { rpm: { limit: 2 } })
-  const from = before({ stores: ['a', 'b'], home: 'a' })
+  const from = movedFrom({ stores: ['a', 'b'], home: 'a' })
   const now = open(databases, { home: 'c', from }, [whole()])
   const stays = { tenant: STAYING }
   expect((await now.check(stays)).policies[0]).toMatchObject({ limit: 2, remaining: 1 })
@@ -170,7 +170,7 @@ describe('a process with another list of databases', () => {
     ['another home', ({ open, databases: { a, b } }: Set) => open({ a, b }, { home: 'a' })],
     [
       'a wrong list before',
-      ({ open, databases }: Set) => open(databases, { from: before({ stores: ['a', 'c'] }) }),
+      ({ open, databases }: Set) => open(databases, { from: movedFrom({ stores: ['a', 'c'] }) }),
     ],
     ['an end that has not begun', ({ open, databases }: Set) => open(databases, { from: 'ended' })],
   ])('is refused before anything is charged: %s', async (_, make) => {
@@ -202,7 +202,7 @@ describe('a process with another list of databases', () => {
     const { open, openNew, openOld, databases } = setUp(memory)
     await openOld().check(acme)
     await openNew().check(acme)
-    const options = { weights: { c: 2 }, from: before({ stores: ['a', 'b', 'c'] }) }
+    const options = { weights: { c: 2 }, from: movedFrom({ stores: ['a', 'b', 'c'] }) }
     expect(await open(databases, options).check(acme)).toMatchObject(refusal)
     await open(databases, { from: 'ended' }).check(acme)
     expect((await open(databases, options).check(acme)).allowed).toBe(true)

@@ -1,22 +1,22 @@
 /* The function `sharded`: a store of several stores, each of which has its own tenants. */
-import { systemClock } from '../../clock.ts'
-import { ConfigError } from '../../errors.ts'
-import { RecentItems } from '../../internal/recent-items.ts'
-import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
-import { noteWrapper } from '../../internal/wrappers.ts'
-import { assertStore, type Store } from '../store.ts'
-import { placedStore, type PlacedStore, type PlaceLeases } from './placed-store.ts'
-import { placesBy } from './places-by.ts'
+import { systemClock } from '../clock.ts'
+import { ConfigError } from '../errors.ts'
+import { RecentItems } from '../internal/recent-items.ts'
+import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { noteWrapper } from '../internal/wrappers.ts'
+import { assertStore, type Store } from '../stores/store.ts'
+import { placedStore, type PlacedStore, type PlaceLeases } from '../stores/placed/placed-store.ts'
+import { placesBy } from '../stores/placed/places-by.ts'
 import { joining } from './joining.ts'
 import { named } from './named-store.ts'
 import { ENDED } from './shard-record.ts'
-import { nameFor, shardList, textOf, type ShardList } from './shards.ts'
+import { nameFor, shardList, textOf, type ShardList } from './shard-list.ts'
 
-export type { PlacedStore, PlaceLeases } from './placed-store.ts'
+export type { PlacedStore, PlaceLeases } from '../stores/placed/placed-store.ts'
 
 /** The stores before a change, and the part that moves their tenants. */
-export interface Before extends ShardList {
-  readonly name: 'before'
+export interface MovedFrom extends ShardList {
+  readonly name: 'movedFrom'
   /** Returns a function that creates the store of a place that has moved. */
   create(): (place: string, from: Store, to: Store) => Store
 }
@@ -41,10 +41,10 @@ export interface ShardedOptions<Name extends string = string> {
   /** `placeLeases` of `@sluice/core/place-leases`, for policies that are leased. @default they are refused */
   readonly leases?: PlaceLeases
   /**
-   * `before({ stores: […] })` of `@sluice/core/moves`: the stores before a change, of which tenants take their counts
+   * `movedFrom({ stores: […] })` of `@sluice/core/moves`: the stores before a change, of which tenants take their counts
    * along. `'ended'` once all have. @default a store that has another list refuses to decide
    */
-  readonly from?: Before | 'ended'
+  readonly from?: MovedFrom | 'ended'
 }
 
 /**
@@ -114,10 +114,10 @@ export function sharded<Name extends string>(
 /** The most places of which to remember the store. */
 const MAX_PLACES = 10_000
 
-/** @throws ConfigError When `from` was not created by `before`, names a store that is not here, or is the list of now. */
-function listBefore(from: Before, names: readonly string[], now: ShardList): Before {
-  if (from?.name !== 'before') {
-    throw invalidFrom("must be created by before of @sluice/core/moves, or 'ended'")
+/** @throws ConfigError When `from` was not created by `movedFrom`, names a store that is not here, or is the list of now. */
+function listBefore(from: MovedFrom, names: readonly string[], now: ShardList): MovedFrom {
+  if (from?.name !== 'movedFrom') {
+    throw invalidFrom("must be created by movedFrom of @sluice/core/moves, or 'ended'")
   }
   const gone = from.shards.find(({ name }) => !names.includes(name))
   if (gone) {

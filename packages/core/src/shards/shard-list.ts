@@ -1,8 +1,8 @@
 /* The stores of `sharded` by name, and which of them counts a place. */
-import { ConfigError } from '../../errors.ts'
-import { hash } from '../../internal/hash.ts'
-import { assertKnownOptions, assertName } from '../../internal/validation.ts'
-import { HOME } from './places-by.ts'
+import { ConfigError } from '../errors.ts'
+import { hash } from '../internal/hash.ts'
+import { assertKnownOptions, assertName } from '../internal/validation.ts'
+import { HOME } from '../stores/placed/places-by.ts'
 
 type Weights = Readonly<Partial<Record<string, number>>>
 

@@ -2,8 +2,8 @@
  * The steps that take the values of some keys from one store to another: ask which keys have not arrived there; take them
  * from the old store, which leaves fences; let them arrive, once, under a marker. Each may be repeated.
  */
-import type { LuaOperationKind } from '../../lua/twins.ts'
-import { StoreError } from '../../errors.ts'
+import type { LuaOperationKind } from '../lua/twins.ts'
+import { StoreError } from '../errors.ts'
 import { copyBehind, createFence, isFence, TYPE_OF, type Copy, type ValueCopy } from './fence.ts'
 
 /** The life of a fence or a marker after that of the key's value, in milliseconds: two days. */

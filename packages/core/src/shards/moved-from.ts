@@ -1,18 +1,18 @@
 /* The entry `moves`: tenants that another store of `sharded` counts from now on take their counts along. */
-import type { Operation, Store } from '../store.ts'
-import type { Before } from './sharded.ts'
-import { systemClock } from '../../clock.ts'
-import { ConfigError } from '../../errors.ts'
-import { RecentItems } from '../../internal/recent-items.ts'
-import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
+import type { Operation, Store } from '../stores/store.ts'
+import type { MovedFrom } from './sharded.ts'
+import { systemClock } from '../clock.ts'
+import { ConfigError } from '../errors.ts'
+import { RecentItems } from '../internal/recent-items.ts'
+import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { withMarkers, type Copy } from './fence.ts'
 import { ARRIVE, DEPART, FIND_ARRIVED, FORGET } from './hand-over.ts'
-import { shardList } from './shards.ts'
+import { shardList } from './shard-list.ts'
 
-export type { Before } from './sharded.ts'
+export type { MovedFrom } from './sharded.ts'
 
-/** Options of `before`: those of `sharded`, as they were. */
-export interface BeforeOptions {
+/** Options of `movedFrom`: those of `sharded`, as they were. */
+export interface MovedFromOptions {
   /** The names of the stores that counted. Each must still be among those of `sharded`, if only with the weight 0. */
   readonly stores: readonly string[]
   /** Their weights. From 0 to 1,000. @default 1 each */
@@ -25,29 +25,29 @@ export interface BeforeOptions {
 const MAX_KEYS = 10_000
 
 /**
- * The list of stores of `sharded` before a change: tenants that another store counts from now on take their counts,
+ * Describes the list of stores of `sharded` before a change: tenants that another store counts from now on take their counts,
  * reservations, settings and plans along when they next ask. Once all have, and no process of the old list runs, set
  * `from: 'ended'` instead. See `docs/many-stores.md`.
  *
  * @throws ConfigError When there is no store, or a name or option is unknown or malformed.
  * @example
- * const store = sharded({ eu1, eu2, eu3 }, { from: before({ stores: ['eu1', 'eu2'] }) })
+ * const store = sharded({ eu1, eu2, eu3 }, { from: movedFrom({ stores: ['eu1', 'eu2'] }) })
  * @example
- * const without = sharded({ eu1, eu2 }, { weights: { eu2: 0 }, from: before({ stores: ['eu1', 'eu2'] }) })
+ * const without = sharded({ eu1, eu2 }, { weights: { eu2: 0 }, from: movedFrom({ stores: ['eu1', 'eu2'] }) })
  */
-export function before(options: BeforeOptions): Before {
-  assertOptions('before', options)
-  assertKnownOptions('before', options, ['stores', 'weights', 'home'])
+export function movedFrom(options: MovedFromOptions): MovedFrom {
+  assertOptions('movedFrom', options)
+  assertKnownOptions('movedFrom', options, ['stores', 'weights', 'home'])
   const { stores, weights = {}, home } = options
   if (!Array.isArray(stores)) {
-    throw new ConfigError('invalid_option', 'before.stores', 'must be a list of names', stores)
+    throw new ConfigError('invalid_option', 'movedFrom.stores', 'must be a list of names', stores)
   }
-  const list = shardList('before', stores as readonly string[], weights, home)
-  return Object.freeze<Before>({ name: 'before', ...list, create: moves })
+  const list = shardList('movedFrom', stores as readonly string[], weights, home)
+  return Object.freeze<MovedFrom>({ name: 'movedFrom', ...list, create: moves })
 }
 
 /** Returns a function that creates the store of a place that has moved. */
-function moves(): ReturnType<Before['create']> {
+function moves(): ReturnType<MovedFrom['create']> {
   // Keys of all places: each has the name of its own.
   const arrived = new RecentItems<true>(MAX_KEYS)
 

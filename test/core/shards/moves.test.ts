@@ -1,7 +1,7 @@
 import { StoreError, type Decision, type Limiter, type Operation, type Store } from '@sluice/core'
 import { configure, readConfiguration } from '@sluice/core/configuration'
 import { lease, leased, type LeasedStore } from '@sluice/core/leases'
-import { before } from '@sluice/core/moves'
+import { movedFrom } from '@sluice/core/moves'
 import { release, reservation, reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { KIND_NAMES, KINDS } from '../../support/kinds.ts'
@@ -121,7 +121,7 @@ describe.each(STORES_TO_TEST.filter(isFit))('a tenant that moves between stores:
     await configure(openOld(settings()), { rpm: { limit: 2 } }, acme)
     await configure(openNew(settings()), { rpm: { limit: 3 } }, acme)
     await open(databases, { from: 'ended' }).check(acme)
-    const options = { weights: { c: 0 }, from: before({ stores: ['a', 'b', 'c'] }) }
+    const options = { weights: { c: 0 }, from: movedFrom({ stores: ['a', 'b', 'c'] }) }
     const back = open(databases, options, [settings()])
     expect((await back.check(acme)).policies[0]).toMatchObject({ limit: 3 })
   })
@@ -131,7 +131,7 @@ describe.each(STORES_TO_TEST.filter(isFit))('a tenant that moves between stores:
     const { a, b } = databases
     const three = open(databases)
     for (let call = 0; call < 3; call += 1) await three.check(acme)
-    const options = { weights: { c: 0 }, from: before({ stores: ['a', 'b', 'c'] }) }
+    const options = { weights: { c: 0 }, from: movedFrom({ stores: ['a', 'b', 'c'] }) }
     const without = open(databases, options)
     for (let call = 0; call < 3; call += 1) await without.check(acme)
     expect(await causeOf(three)).toBe('store_moved')

@@ -2,7 +2,7 @@
  * A fence: the value of a key whose counts another store has taken over. Decisions and settlements refuse it. In Redis it
  * is a list, which nothing else of Sluice is.
  */
-import { RedisError } from '../redis/transport.ts'
+import { RedisError } from '../stores/redis/transport.ts'
 
 /** The state that a key had in memory. */
 export interface StateCopy {

@@ -10,7 +10,7 @@ import {
 } from '@sluice/core'
 import { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
-import { before } from '@sluice/core/moves'
+import { movedFrom } from '@sluice/core/moves'
 import { sharded, type ShardedOptions } from '@sluice/core/sharded'
 import { KINDS } from '../../support/kinds.ts'
 import { NOON } from '../../support/times.ts'
@@ -19,7 +19,7 @@ export type Stores = Record<'a' | 'b' | 'c', Store>
 
 export const BUDGET = dailyCap({ name: 'budget', limit: 10_000_000, unit: 'usd', per: ['tenant'] })
 export const RPM = KINDS['sliding window']('rpm', 10)
-export const FROM_TWO = before({ stores: ['a', 'b'] })
+export const FROM_TWO = movedFrom({ stores: ['a', 'b'] })
 
 /** Processes with lists of their own, on the same three databases. */
 export function setUp(make: () => Store, policies: LimiterOptions['policies'] = [RPM]) {

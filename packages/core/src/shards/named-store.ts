@@ -1,7 +1,7 @@
 /* A store of several, which says its name. */
-import type { Store } from '../store.ts'
-import { systemClock } from '../../clock.ts'
-import { StoreError } from '../../errors.ts'
+import type { Store } from '../stores/store.ts'
+import { systemClock } from '../clock.ts'
+import { StoreError } from '../errors.ts'
 import { hasMoved } from './shard-record.ts'
 
 /** Returns a store whose replies and errors name it. */

@@ -1,6 +1,6 @@
 /* The record that each store keeps of the list of stores, and the question whether keys have moved to another. */
-import type { LuaOperationKind } from '../../lua/twins.ts'
-import type { Operation, RecordValues } from '../store.ts'
+import type { LuaOperationKind } from '../lua/twins.ts'
+import type { Operation, RecordValues } from '../stores/store.ts'
 import { isFence, TYPE_OF, withMarkers } from './fence.ts'
 
 /** The time for which new processes of the list before may still start, in milliseconds: a day. */

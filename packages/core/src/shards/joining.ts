@@ -2,12 +2,12 @@
  * A process and the lists of its stores: one with another list finds out before its first decision, instead of counting
  * a tenant anew.
  */
-import type { Store } from '../store.ts'
-import { systemClock } from '../../clock.ts'
-import { StoreError } from '../../errors.ts'
-import { runInBackground } from '../../internal/background.ts'
-import { sharesPromises } from '../../internal/runtime.ts'
-import { withDeadline } from '../deadline.ts'
+import type { Store } from '../stores/store.ts'
+import { systemClock } from '../clock.ts'
+import { StoreError } from '../errors.ts'
+import { runInBackground } from '../internal/background.ts'
+import { sharesPromises } from '../internal/runtime.ts'
+import { withDeadline } from '../stores/deadline.ts'
 import { errorAt } from './named-store.ts'
 import { compareLists, ENDED, type Lists } from './shard-record.ts'
 
