@@ -36,6 +36,13 @@ export const ROOMS: Readonly<Record<string, string>> = {
   testing: 'nouns algorithms policies stores limiter reservations',
 }
 
+/** The wings of the core. `decide` is for the first day; each of the others stands on it alone. */
+export const WINGS: Readonly<Record<string, string>> = {
+  decide: 'nouns algorithms policies lua stores limiter reservations routes http',
+  extend: 'plans configuration explain upstream waiting identity api-keys client manifest testing',
+  scale: 'leases shards places journal file',
+}
+
 /** The rooms of `@sluice/ai` in the same way. `nouns` are the files at its root. */
 export const AI_ROOMS: Readonly<Record<string, string>> = {
   nouns: '',

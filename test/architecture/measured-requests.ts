@@ -1,6 +1,8 @@
 import { definePrices, modelHandler, modelPolicies, usd } from '@sluice/ai'
 import { createLimiter, dailyCap, manualClock, slidingWindow } from '@sluice/core'
+import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
+import { placeLeases } from '@sluice/core/place-leases'
 import { sharded } from '@sluice/core/sharded'
 import { rateLimit } from '@sluice/next'
 import { NextRequest } from 'next/server.js'
@@ -19,6 +21,7 @@ export const REQUESTS: Readonly<Record<string, () => Promise<unknown>>> = {
   'a bare check': bareCheck(),
   'a Next request': nextRequest(),
   'a sharded decision': shardedDecision(),
+  'a leased one': leasedDecision(),
   'a streamed model call': streamedCall(),
 }
 
@@ -38,6 +41,19 @@ function shardedDecision() {
   const store = sharded({ a: memory(), b: memory() })
   const limiter = createLimiter({ store, clock, policies })
   return async () => allowed((await limiter.check(subject)).allowed)
+}
+
+function leasedDecision() {
+  const store = sharded({ a: memory(), b: memory() }, { leases: placeLeases })
+  const everyone = slidingWindow({ name: 'all', limit: 1e9, window: '1m', per: 'global' })
+  const limiter = createLimiter({ store, clock, policies: [...policies, lease(everyone)] })
+  let begun = false
+  return async () => {
+    // Blocks have grown with the traffic, so that this decision takes none.
+    for (let at = 0; at < 200 && !begun; at += 1) await limiter.check(subject)
+    begun = true
+    allowed((await limiter.check(subject)).allowed)
+  }
 }
 
 function streamedCall() {

@@ -12,6 +12,7 @@ import {
   ROOMS,
   STORE_FILES,
   USAGE_ROOMS,
+  WINGS,
 } from './import-rules.ts'
 
 /** The modules that a package or app may import beside its own files and published entries. */
@@ -83,6 +84,20 @@ describe.each([
 
 describe('the core', () => {
   const { imports } = importsIn('packages/core/src')
+
+  it('has each room in one wing', () => {
+    const rooms = Object.values(WINGS).flatMap((wing) => wing.split(' '))
+    expect(rooms.toSorted()).toEqual(Object.keys(ROOMS).toSorted())
+  })
+
+  it.each(Object.entries(WINGS))('the wing %s stands on itself and on decide', (_, wing) => {
+    const own = new Set(wing.split(' '))
+    const below = new Set([...own, ...(WINGS['decide'] ?? '').split(' ')])
+    const outside = imports.filter(
+      ({ from, to }) => own.has(roomOf(from)) && roomOf(to) in ROOMS && !below.has(roomOf(to)),
+    )
+    expect(outside).toEqual([])
+  })
 
   it.each(Object.keys(ROOMS).filter((room) => room !== 'stores'))('%s knows no store', (room) => {
     const known = STORE_FILES[room] ?? PORT

@@ -11,6 +11,7 @@ import {
   ROOMS,
   STORE_FILES,
   USAGE_ROOMS,
+  WINGS,
 } from '../architecture/import-rules.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -35,6 +36,14 @@ describe('the page about the architecture', () => {
     ])
     expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(rooms))
     expect(drawn).toHaveLength(rooms.length)
+  })
+
+  it('has the wings of the core in a table', () => {
+    const rows = Array.from(page.matchAll(/^\| `(\w+)` .*\|(.*)\|$/gm), ([, wing, rooms = '']) => [
+      wing,
+      Array.from(rooms.matchAll(/`([\w-]+)`/g), ([, room]) => room).join(' '),
+    ])
+    expect(Object.fromEntries(rows)).toEqual(WINGS)
   })
 
   it('names each file of the stores that another room may import', () => {

@@ -1,6 +1,6 @@
-import type { ResolvedSubject } from '../http/subject-resolver.ts'
+import type { ResolvedSubject } from '../http/guard/subject-resolver.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import { refuse } from '../http/refusal.ts'
+import { refuse } from '../http/answers/refusal.ts'
 import { apiKeySubject, type ApiKeySubjectOptions } from '../identity/header.ts'
 import { isFresh } from '../internal/freshness.ts'
 import { RecentItems } from '../internal/recent-items.ts'

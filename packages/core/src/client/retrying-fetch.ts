@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
-import { assertMaxDelay, delay } from '../http/delay.ts'
+import { assertMaxDelay, delay } from '../http/guard/delay.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { canSendAgain, copyOf, isIdempotent, requestOf } from './repeatable.ts'
 import { statedWaitMs } from './wait.ts'

@@ -1,8 +1,8 @@
-import type { LimiterSource } from './context.ts'
-import type { AdapterOptions, GuardHooks } from './guard-options.ts'
+import type { LimiterSource } from './guard/context.ts'
+import type { AdapterOptions, GuardHooks } from './guard/guard-options.ts'
 import { compileRoutes } from '../routes/matcher.ts'
 import { assertFunction, assertOptions } from '../internal/validation.ts'
-import { createGuard, respond } from './guard.ts'
+import { createGuard, respond } from './guard/guard.ts'
 
 /** A handler of the `fetch` shape: takes a `Request` and what the platform adds, returns a `Response`. */
 export type FetchHandler<Context extends unknown[] = []> = (

@@ -1,11 +1,11 @@
-import type { CallerOrDenial } from './caller.ts'
-import type { SubjectResolver } from './subject-resolver.ts'
+import type { CallerOrDenial } from './guard/caller.ts'
+import type { SubjectResolver } from './guard/subject-resolver.ts'
 import { reserve } from '../reservations/reserve.ts'
 import { runInBackground, type WaitUntil } from '../internal/background.ts'
 import { assertFunction } from '../internal/validation.ts'
-import { limiterFrom, type KeepLimiter, type LimiterSource } from './context.ts'
-import { orRefusal } from './input-refusal.ts'
-import { Refusal } from './refusal.ts'
+import { limiterFrom, type KeepLimiter, type LimiterSource } from './guard/context.ts'
+import { orRefusal } from './answers/input-refusal.ts'
+import { Refusal } from './answers/refusal.ts'
 
 /** A limit on guesses, created by `limitGuesses`. */
 export interface GuessLimit<Context extends unknown[] = []> {

@@ -1,4 +1,4 @@
-import type { ResolvedSubject } from '../http/subject-resolver.ts'
+import type { ResolvedSubject } from '../http/guard/subject-resolver.ts'
 import { canonicalAddress } from './ip-address.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions } from '../internal/validation.ts'

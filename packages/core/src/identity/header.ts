@@ -1,5 +1,5 @@
-import type { ResolvedSubject } from '../http/subject-resolver.ts'
-import { refuse } from '../http/refusal.ts'
+import type { ResolvedSubject } from '../http/guard/subject-resolver.ts'
+import { refuse } from '../http/answers/refusal.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { assertDimensionName, assertHeaderName } from './names.ts'
 

@@ -1,8 +1,8 @@
-import type { ResolvedSubject } from '../http/subject-resolver.ts'
+import type { ResolvedSubject } from '../http/guard/subject-resolver.ts'
 import type { Subject } from '../subject.ts'
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { ConfigError } from '../errors.ts'
-import { refuse, type Refusal } from '../http/refusal.ts'
+import { refuse, type Refusal } from '../http/answers/refusal.ts'
 import {
   assertFunction,
   assertKnownOptions,

@@ -1,7 +1,7 @@
-import type { ResolvedSubject, SubjectResolver } from '../http/subject-resolver.ts'
+import type { ResolvedSubject, SubjectResolver } from '../http/guard/subject-resolver.ts'
 import type { Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
-import { Refusal } from '../http/refusal.ts'
+import { Refusal } from '../http/answers/refusal.ts'
 
 /**
  * Combines resolvers: they are called in order until one finds a subject. A

@@ -40,24 +40,23 @@ function ruleOf({ algorithm, name, unit, shares, lease }: RuleData, kinds: Kinds
 }
 
 /** Returns a decision as text. */
-export function checkMessage(request: StoreRequest): string {
-  const { entries, apply, now, clockIsInjected, id, reads, mark, fit } = request
-  return encode({
+export const checkMessage = (request: StoreRequest): string =>
+  encode({
     check: {
-      entries: entries.map((entry) => {
-        const { policy, place: _, ...data } = entry
-        return Object.assign(data, { rule: ruleData(policy) })
-      }),
-      apply,
-      now,
-      clockIsInjected,
-      id,
-      reads,
-      mark: mark && { kind: mark.kind.name, keys: mark.keys, data: mark.data },
-      fit: fit && { kind: fit.kind.name, floor: fit.floor, most: fit.most, data: fit.data },
+      ...request,
+      entries: request.entries.map(({ policy, ...entry }) => ({
+        ...entry,
+        place: undefined,
+        rule: ruleData(policy),
+      })),
+      mark: request.mark && { ...request.mark, kind: request.mark.kind.name },
+      fit: request.fit && { ...request.fit, kind: request.fit.kind.name },
+      // Only scripts need all policies; a deadline is the caller's.
+      policies: undefined,
+      startedAt: undefined,
+      failure: undefined,
     },
   })
-}
 
 /** Returns an operation as text. @throws TypeError When its data has a function. */
 export function runMessage({ kind, keys, data }: Operation<unknown>): string {

@@ -47,7 +47,8 @@ export class Block {
    */
   release(): Promise<void> {
     this.#users -= 1
-    const returning = this.#users > 0 ? Promise.resolve() : this.#close()
+    if (this.#users > 0) return Promise.resolve()
+    const returning = this.#close()
     runInBackground(returning)
     return returning
   }

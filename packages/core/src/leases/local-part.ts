@@ -50,7 +50,14 @@ export function serveLocally(
   }
 }
 
-/** Returns what leases have served with its final cost, and gives them the rest back. */
+/** Returns the entries of a request with the cost of the quantity that is granted. */
+export const chargedAt = (
+  { entries, fit }: StoreRequest,
+  verdicts: readonly Verdict[],
+  granted: number | undefined,
+): readonly Entry[] => fit?.kind.charge(fit, entries, { verdicts, granted }) ?? entries
+
+/** Returns the served entries with their final cost, and gives the rest back to the leases. */
 export const atFinalCost = (served: readonly Served[], charged: readonly Entry[]): Served[] =>
   served.map(({ lease, entry }) => {
     const final = charged.find(({ index }) => index === entry.index) ?? entry

@@ -1,19 +1,12 @@
 /* Reservations from leases. */
-import type {
-  Entry,
-  SettlementMark,
-  Store,
-  StoreReply,
-  StoreRequest,
-  Verdict,
-} from '../stores/store.ts'
+import type { SettlementMark, Store, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { SettleResult } from '../reservations/settle-request.ts'
 import type { Moment } from './block.ts'
 import type { LeaseBook } from './lease-book.ts'
 import { HeldCalls, MAX_HELD_MS, type Settling } from './held-calls.ts'
 import { heldMark } from './held-mark.ts'
 import { isLeased } from './lease.ts'
-import { atFinalCost, decideRest, type LocalPart } from './local-part.ts'
+import { atFinalCost, chargedAt, decideRest, type LocalPart } from './local-part.ts'
 import { momentOf, type Serving } from './serving.ts'
 
 /** The part of a leased store that serves reservations. The option `reservations` of `leased` takes it. */
@@ -107,10 +100,3 @@ class Reserving {
     return this.#calls.settle(operation, momentOf(operation.data))
   }
 }
-
-/** The entries with the cost of what is granted. */
-export const chargedAt = (
-  { entries, fit }: StoreRequest,
-  verdicts: readonly Verdict[],
-  granted: number | undefined,
-): readonly Entry[] => fit?.kind.charge(fit, entries, { verdicts, granted }) ?? entries

@@ -11,8 +11,7 @@ import { sharesPromises } from '../internal/runtime.ts'
 import { HeldCalls, MAX_HELD_MS, type Settling } from '../leases/held-calls.ts'
 import { heldMark } from '../leases/held-mark.ts'
 import { LeaseBook } from '../leases/lease-book.ts'
-import { atFinalCost, serveLocally, type LocalPart } from '../leases/local-part.ts'
-import { chargedAt } from '../leases/reserving.ts'
+import { atFinalCost, chargedAt, serveLocally, type LocalPart } from '../leases/local-part.ts'
 import { momentOf, Serving } from '../leases/serving.ts'
 import { isKept } from '../reservations/mark.ts'
 import { isDenied, isOutdated } from '../stores/store.ts'
@@ -155,7 +154,8 @@ export class HomeUnits {
         return isAllowed ? verdict : notCharged(verdict)
       })
       if (isAllowed) {
-        const parts = atFinalCost(served, chargedAt(request, verdicts, reply.granted))
+        const charged = fit && chargedAt(request, verdicts, reply.granted)
+        const parts = charged ? atFinalCost(served, charged) : served
         if (isKept(mark)) this.#calls.add(id, parts, own.length > 0, mark.data, now)
       }
       return { ...reply, verdicts }

@@ -1,6 +1,5 @@
 /* The entry `place-leases`: leased policies of a store over places. */
 import type { PlaceLeases } from '../stores/placed/placed-store.ts'
-import type { Settling } from '../leases/held-calls.ts'
 import { countedRules } from '../leases/lease.ts'
 import { HomeUnits } from './home-units.ts'
 
@@ -14,14 +13,5 @@ import { HomeUnits } from './home-units.ts'
 export const placeLeases: PlaceLeases = {
   name: 'placeLeases',
 
-  create(home, own) {
-    const units = new HomeUnits(home, own)
-    return {
-      countedRules,
-      decide: (request) => units.decide(request),
-      settle: (operation) => units.settle(operation as unknown as Settling),
-      drop: (keys) => units.drop(keys),
-      close: () => units.close(),
-    }
-  },
+  create: (home, own) => Object.assign(new HomeUnits(home, own), { countedRules }),
 }

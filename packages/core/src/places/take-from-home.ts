@@ -6,7 +6,7 @@ import { requestId } from '../internal/random-id.ts'
 import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
 import { termsOf, type LeaseTerms } from '../leases/lease.ts'
 import type { Served } from '../leases/lease-book.ts'
-import { chargedAt } from '../leases/reserving.ts'
+import { chargedAt } from '../leases/local-part.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { isDenied } from '../stores/store.ts'
 

@@ -146,7 +146,7 @@ export function joining(
   }
 
   return async (member, startedAt) => {
-    if (member.hasJoined || isUnsure(member)) return undefined
+    if (isUnsure(member)) return undefined
     const { name, store } = member
     const { timeoutMs } = store
     if (timeoutMs === undefined) {

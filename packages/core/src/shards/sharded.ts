@@ -7,7 +7,7 @@ import { noteWrapper } from '../internal/wrappers.ts'
 import { assertStore, type Store } from '../stores/store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from '../stores/placed/placed-store.ts'
 import { placesBy } from '../stores/placed/places-by.ts'
-import { joining } from './joining.ts'
+import { joining, type Member } from './joining.ts'
 import { named } from './named-store.ts'
 import { ENDED } from './shard-record.ts'
 import { nameFor, shardList, textOf, type ShardList } from './shard-list.ts'
@@ -80,12 +80,7 @@ export function sharded<Name extends string>(
     before: before ? textOf(before) : from === ENDED ? ENDED : '',
   }
   const join = joining(lists, members)
-  const shards = new Map(
-    members.map((member) => [
-      member.name,
-      joined(member.store, (startedAt) => join(member, startedAt)),
-    ]),
-  )
+  const shards = new Map(members.map((member) => [member.name, joined(member, join)]))
   const move = before?.create()
   const recent = new RecentItems<Store>(MAX_PLACES)
 
@@ -133,19 +128,20 @@ function listBefore(from: MovedFrom, names: readonly string[], now: ShardList): 
 const invalidFrom = (rule: string): ConfigError =>
   new ConfigError('invalid_option', 'sharded.from', rule)
 
-/** Returns a store that is first asked whether it has this process' list of stores. */
-function joined(store: Store, join: (startedAt: number) => Promise<void>): Store {
+/** Returns the store of a member, which is first asked whether it has this process' list of stores. */
+function joined(member: Member, join: ReturnType<typeof joining>): Store {
+  const { store } = member
   return {
     async check(request) {
-      await join(request.startedAt)
+      if (!member.hasJoined) await join(member, request.startedAt)
       return store.check(request)
     },
     async run(operation) {
-      await join(operation.startedAt)
+      if (!member.hasJoined) await join(member, operation.startedAt)
       return store.run(operation)
     },
     async reset(keys) {
-      await join(systemClock())
+      if (!member.hasJoined) await join(member, systemClock())
       await store.reset(keys)
     },
   }

@@ -1,6 +1,6 @@
 import type { Cost } from '../cost.ts'
 import type { Duration } from '../internal/duration.ts'
-import type { ChargingCost } from '../http/charging-cost.ts'
+import type { ChargingCost } from '../http/guard/charging-cost.ts'
 import type { WaitForOptions } from './wait.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { limiterOf } from '../limiter/limiter.ts'

@@ -1,6 +1,7 @@
 /* A store over places: each decision is made in one of them, in one step. */
 import type { PolicyRule } from '../../policies/policy.ts'
 import type {
+  Entry,
   Operation,
   RecordField,
   RecordRead,
@@ -88,12 +89,6 @@ export function placedStore(
     }
   }
 
-  async function decide(place: string, request: StoreRequest): Promise<StoreReply> {
-    return units && request.entries.some(({ policy }) => isLeased(policy))
-      ? units.decide(request)
-      : decideIn(place, request)
-  }
-
   return {
     accept(policies) {
       places.accept(policies, leases !== undefined)
@@ -101,42 +96,46 @@ export function placedStore(
 
     placeOf({ policies, entries, reads }) {
       // Leases know more than one call.
-      if ([...policies, ...entries.map(({ policy }) => policy)].some(isLeased)) return undefined
+      if (policies.some(isLeased) || entries.some(isOnLease)) return undefined
       const of = new Set([...entries, ...reads].map(({ key }) => ofKey(key)))
       return of.size === 1 ? [...of][0] : undefined
     },
 
     async check(given) {
-      assertNotLeasedOutside(places, given)
+      const { entries, mark, reads } = given
+      const isLease = entries.some(isOnLease)
+      if (isLease) assertNotLeasedOutside(places, given)
       const request = {
         ...given,
         policies: units ? units.countedRules(given.policies) : given.policies,
-        entries: given.entries.map((entry) => ({ ...entry, place: ofKey(entry.key) })),
+        entries: entries.map((entry) => ({ ...entry, place: ofKey(entry.key) })),
       }
       const place = placeOfRequest(places, request)
-      assertReleasable(request, place, units !== undefined)
-      const { reads } = request
+      if (mark?.kind.releases) assertReleasable(request, place, units !== undefined)
+      const decide = (asked: StoreRequest): Promise<StoreReply> =>
+        units && isLease ? units.decide(asked) : decideIn(place, asked)
       const byPlace = grouped(reads, ({ key }) => ofKey(key))
       const readsHere = byPlace.get(place) ?? []
-      if (readsHere.length === reads.length) return decide(place, request)
+      if (readsHere.length === reads.length) return decide(request)
       byPlace.delete(place)
       const readsOnly = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
       const values = new Map<RecordField, string | undefined>()
-      const read = async (from: string, own: readonly RecordRead[], asked: StoreRequest) => {
-        const reply = await decide(from, { ...asked, reads: own })
-        for (const [at, field] of own.entries()) values.set(field, reply.values[at])
+      const read = async (fields: readonly RecordRead[], asked: Promise<StoreReply>) => {
+        const reply = await asked
+        for (const [at, field] of fields.entries()) values.set(field, reply.values[at])
         return reply
       }
+      const known = (fields: readonly RecordRead[]) => fields.map((field) => values.get(field))
       // Before the decision: another place's record cannot stop a charge of this one.
-      await Promise.all(Array.from(byPlace, ([other, own]) => read(other, own, readsOnly)))
-      const known = () => reads.map((field) => values.get(field))
-      const away = reads.filter((field) => !readsHere.includes(field))
-      const isStopped = isOutdated(
-        away,
-        away.map((field) => values.get(field)),
+      await Promise.all(
+        Array.from(byPlace, ([other, fields]) =>
+          read(fields, decideIn(other, { ...readsOnly, reads: fields })),
+        ),
       )
-      const reply = await read(place, readsHere, isStopped ? { ...request, apply: false } : request)
-      return { ...reply, values: known() }
+      const away = reads.filter((field) => !readsHere.includes(field))
+      const apply = request.apply && !isOutdated(away, known(away))
+      const reply = await read(readsHere, decide({ ...request, apply, reads: readsHere }))
+      return { ...reply, values: known(reads) }
     },
 
     run: <Result>(operation: Operation<Result>) =>
@@ -157,6 +156,8 @@ export function placedStore(
   }
 }
 
+const isOnLease = ({ policy }: Entry): boolean => isLeased(policy)
+
 /** @throws ConfigError When `leased(…)` around this store counts by other rules than the limiter's. */
 function assertNotLeasedOutside(places: PlacesBy, { entries, policies }: StoreRequest): void {
   const isOutside = entries.some(({ policy, index }) => {
@@ -169,11 +170,8 @@ function assertNotLeasedOutside(places: PlacesBy, { entries, policies }: StoreRe
 }
 
 /** @throws ConfigError When another place counts a policy of a reservation that is to be released. */
-function assertReleasable({ entries, mark }: StoreRequest, place: string, hasUnits: boolean): void {
-  if (!mark?.kind.releases) return
-  const elsewhere = entries.find(
-    (entry) => entry.place !== place || (hasUnits && isLeased(entry.policy)),
-  )
+function assertReleasable({ entries }: StoreRequest, place: string, hasUnits: boolean): void {
+  const elsewhere = entries.find((entry) => entry.place !== place || (hasUnits && isOnLease(entry)))
   if (!elsewhere) return
   const rule = `must be left out: the leased policy "${elsewhere.policy.name}" takes part`
   throw new ConfigError('invalid_option', 'unsettled', rule)

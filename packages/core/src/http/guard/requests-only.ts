@@ -1,5 +1,5 @@
-import type { Cost } from '../cost.ts'
-import { runtimeOf } from '../limiter/runtime.ts'
+import type { Cost } from '../../cost.ts'
+import { runtimeOf } from '../../limiter/runtime.ts'
 
 /**
  * Returns the cost of so many requests and of nothing else, in the units that a limiter counts: that of a request

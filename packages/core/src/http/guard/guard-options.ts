@@ -1,22 +1,22 @@
-import type { DeniedDecision } from '../decision.ts'
-import type { WaitUntil } from '../internal/background.ts'
-import type { Subject } from '../subject.ts'
+import type { DeniedDecision } from '../../decision.ts'
+import type { WaitUntil } from '../../internal/background.ts'
+import type { Subject } from '../../subject.ts'
 import type { KeepLimiter } from './context.ts'
-import type { GuessLimit } from './guess-limit.ts'
-import type { Refusal } from './refusal.ts'
+import type { GuessLimit } from '../guess-limit.ts'
+import type { Refusal } from '../answers/refusal.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../../errors.ts'
 import {
   assertFunction,
   assertKnownOptions,
   assertOneOf,
   type OptionRule,
   type OptionRules,
-} from '../internal/validation.ts'
-import { assertRouteCost, type RouteCost, type RouteInput } from '../routes/matcher.ts'
+} from '../../internal/validation.ts'
+import { assertRouteCost, type RouteCost, type RouteInput } from '../../routes/matcher.ts'
 import { assertMaxDelay } from './delay.ts'
-import { DENIAL_FORMATS, type DenialFormat } from './format.ts'
-import { assertHeaderStyles, type HeaderStyle } from './headers.ts'
+import { DENIAL_FORMATS, type DenialFormat } from '../answers/format.ts'
+import { assertHeaderStyles, type HeaderStyle } from '../headers/headers.ts'
 
 /** Options of every adapter. */
 export interface AdapterOptions<

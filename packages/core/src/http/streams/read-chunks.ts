@@ -1,4 +1,4 @@
-import { InputError } from '../errors.ts'
+import { InputError } from '../../errors.ts'
 
 /**
  * Reads a body in the chunks that it comes in, up to a length. What `see` throws is thrown once the rest has been

@@ -1,11 +1,11 @@
-import type { DeniedDecision } from '../decision.ts'
+import type { DeniedDecision } from '../../decision.ts'
 import { errorResponse, type DenialFormat, type ErrorFacts } from './format.ts'
 import {
   enforcedPolicies,
   rateLimitHeaders,
   retryAfterSeconds,
   type HeaderStyle,
-} from './headers.ts'
+} from '../headers/headers.ts'
 
 /** Options of `tooManyRequests`. */
 export interface DenialOptions {

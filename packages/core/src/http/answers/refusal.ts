@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../../errors.ts'
 import { errorResponse, type DenialFormat } from './format.ts'
 
 /** The response to a request that is turned away before the limits are checked. */

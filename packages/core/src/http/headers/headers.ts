@@ -1,6 +1,6 @@
-import type { Decision, PolicyState } from '../decision.ts'
-import { ConfigError } from '../errors.ts'
-import { assertOneOf } from '../internal/validation.ts'
+import type { Decision, PolicyState } from '../../decision.ts'
+import { ConfigError } from '../../errors.ts'
+import { assertOneOf } from '../../internal/validation.ts'
 
 /**
  * A family of headers that report the limits to a client:

@@ -1,6 +1,6 @@
-import type { WaitUntil } from '../internal/background.ts'
-import type { Limiter } from '../limiter/limiter.ts'
-import { ConfigError } from '../errors.ts'
+import type { WaitUntil } from '../../internal/background.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { ConfigError } from '../../errors.ts'
 
 /** A limiter, or a function that creates it at the first request; its result is kept. */
 export type LimiterSource<Context extends unknown[] = []> =

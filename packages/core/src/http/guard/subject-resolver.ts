@@ -1,5 +1,5 @@
-import type { Subject } from '../subject.ts'
-import type { Refusal } from './refusal.ts'
+import type { Subject } from '../../subject.ts'
+import type { Refusal } from '../answers/refusal.ts'
 
 /**
  * Finds the subject of a request. Returns `undefined` or `null` for a request without credentials, or

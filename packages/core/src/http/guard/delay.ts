@@ -1,5 +1,5 @@
-import { ConfigError } from '../errors.ts'
-import { isUnits } from '../internal/validation.ts'
+import { ConfigError } from '../../errors.ts'
+import { isUnits } from '../../internal/validation.ts'
 
 /** The default of `maxDelayMs`. */
 export const DEFAULT_MAX_DELAY_MS = 30_000

@@ -1,10 +1,10 @@
-import type { Store } from '../stores/store.ts'
-import type { Subject } from '../subject.ts'
-import { writeOperation } from '../limiter/records.ts'
-import { systemClock, type Clock } from '../clock.ts'
-import { ConfigError } from '../errors.ts'
-import { hex } from '../internal/hex.ts'
-import { randomId } from '../internal/random-id.ts'
+import type { Store } from '../../stores/store.ts'
+import type { Subject } from '../../subject.ts'
+import { writeOperation } from '../../limiter/records.ts'
+import { systemClock, type Clock } from '../../clock.ts'
+import { ConfigError } from '../../errors.ts'
+import { hex } from '../../internal/hex.ts'
+import { randomId } from '../../internal/random-id.ts'
 
 /** The request header that carries a hand-off from middleware to the route handler. */
 export const HANDOFF_HEADER = 'x-sluice-handoff'

@@ -1,6 +1,6 @@
-import { runInBackground, type WaitUntil } from '../internal/background.ts'
-import { copyResponse } from './copy-response.ts'
-import { watchStream } from './watch-stream.ts'
+import { runInBackground, type WaitUntil } from '../../internal/background.ts'
+import { copyResponse } from '../headers/copy-response.ts'
+import { watchStream } from '../streams/watch-stream.ts'
 
 /** A call in flight: it holds a slot of a `concurrency` policy until its response is over. */
 export interface CallInFlight {

@@ -1,4 +1,4 @@
-import type { AllowedDecision } from '../decision.ts'
+import type { AllowedDecision } from '../../decision.ts'
 
 const decisions = new WeakMap<Request, AllowedDecision>()
 

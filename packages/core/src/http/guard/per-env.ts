@@ -1,4 +1,4 @@
-import type { Limiter } from '../limiter/limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 
 /** Creates the limiter for a Worker's bindings. Called once per `env` object; its result is kept. */
 export type LimiterFor<Env> = (env: Env) => Limiter

@@ -1,9 +1,9 @@
-import type { Cost } from '../cost.ts'
-import type { AllowedDecision, DeniedDecision } from '../decision.ts'
-import type { CheckOptions } from '../limiter/call.ts'
-import type { Limiter } from '../limiter/limiter.ts'
-import type { Reservation } from '../reservations/reservation.ts'
-import type { Subject } from '../subject.ts'
+import type { Cost } from '../../cost.ts'
+import type { AllowedDecision, DeniedDecision } from '../../decision.ts'
+import type { CheckOptions } from '../../limiter/call.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import type { Reservation } from '../../reservations/reservation.ts'
+import type { Subject } from '../../subject.ts'
 import type { CallInFlight } from './call-in-flight.ts'
 
 /** A cost that says how its requests are charged, created by `reserving` or `waiting`. */

@@ -1,4 +1,4 @@
-import type { Decision } from '../decision.ts'
+import type { Decision } from '../../decision.ts'
 import { copyResponse } from './copy-response.ts'
 import { rateLimitHeaders, type HeaderStyle } from './headers.ts'
 

@@ -1,4 +1,4 @@
-import { InputError } from '../errors.ts'
+import { InputError } from '../../errors.ts'
 import { refuse, type Refusal } from './refusal.ts'
 
 const BODY_STATUSES: Readonly<Record<string, number>> = { invalid_body: 400, body_too_large: 413 }

@@ -1,6 +1,6 @@
-import type { DeniedDecision } from '../decision.ts'
-import type { Subject } from '../subject.ts'
-import type { Refusal } from './refusal.ts'
+import type { DeniedDecision } from '../../decision.ts'
+import type { Subject } from '../../subject.ts'
+import type { Refusal } from '../answers/refusal.ts'
 
 /** The sender of a request, whose credentials are right. */
 interface Caller {

@@ -1,7 +1,7 @@
-import type { Decision } from '../decision.ts'
-import type { Limiter } from '../limiter/limiter.ts'
-import { findRuntime } from '../limiter/runtime.ts'
-import { routeIds } from '../internal/route-ids.ts'
+import type { Decision } from '../../decision.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { findRuntime } from '../../limiter/runtime.ts'
+import { routeIds } from '../../internal/route-ids.ts'
 
 /**
  * Warns of each id in the `routes` of a policy that no adapter of this process has, once. Does so at a
