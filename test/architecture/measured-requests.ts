@@ -50,7 +50,7 @@ function leasedDecision() {
   let begun = false
   return async () => {
     // Blocks have grown with the traffic, so that this decision takes none.
-    for (let at = 0; at < 200 && !begun; at += 1) await limiter.check(subject)
+    if (!begun) for (let at = 0; at < 200; at += 1) await limiter.check(subject)
     begun = true
     allowed((await limiter.check(subject)).allowed)
   }

@@ -113,7 +113,7 @@ describe('giving back a charge', () => {
 
 it('a bundle without limitGuesses and limitByBinding has nothing of them', async () => {
   const { kept } = await bundle("export { rateLimit } from '@sluice/cloudflare'")
-  expect(kept).toContain('packages/core/dist/http/guard.js')
+  expect(kept).toContain('packages/core/dist/http/guard/guard.js')
   expect(kept).not.toContain('packages/core/dist/http/guess-limit.js')
   expect(kept).not.toContain('packages/cloudflare/dist/prefilter.js')
 })

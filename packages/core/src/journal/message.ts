@@ -40,23 +40,23 @@ function ruleOf({ algorithm, name, unit, shares, lease }: RuleData, kinds: Kinds
 }
 
 /** Returns a decision as text. */
-export const checkMessage = (request: StoreRequest): string =>
-  encode({
+export function checkMessage(request: StoreRequest): string {
+  const { entries, mark, fit } = request
+  return encode({
     check: {
       ...request,
-      entries: request.entries.map(({ policy, ...entry }) => ({
-        ...entry,
-        place: undefined,
-        rule: ruleData(policy),
-      })),
-      mark: request.mark && { ...request.mark, kind: request.mark.kind.name },
-      fit: request.fit && { ...request.fit, kind: request.fit.kind.name },
+      entries: entries.map(({ policy, ...entry }) =>
+        Object.assign(entry, { place: undefined, rule: ruleData(policy) }),
+      ),
+      mark: mark && { kind: mark.kind.name, keys: mark.keys, data: mark.data },
+      fit: fit && { kind: fit.kind.name, floor: fit.floor, most: fit.most, data: fit.data },
       // Only scripts need all policies; a deadline is the caller's.
       policies: undefined,
       startedAt: undefined,
       failure: undefined,
     },
   })
+}
 
 /** Returns an operation as text. @throws TypeError When its data has a function. */
 export function runMessage({ kind, keys, data }: Operation<unknown>): string {

@@ -108,7 +108,7 @@ export function placedStore(
       const request = {
         ...given,
         policies: units ? units.countedRules(given.policies) : given.policies,
-        entries: entries.map((entry) => ({ ...entry, place: ofKey(entry.key) })),
+        entries: entries.map((entry) => Object.assign({}, entry, { place: ofKey(entry.key) })),
       }
       const place = placeOfRequest(places, request)
       if (mark?.kind.releases) assertReleasable(request, place, units !== undefined)
