@@ -154,8 +154,7 @@ export class HomeUnits {
         return isAllowed ? verdict : notCharged(verdict)
       })
       if (isAllowed) {
-        const charged = fit && chargedAt(request, verdicts, reply.granted)
-        const parts = charged ? atFinalCost(served, charged) : served
+        const parts = atFinalCost(served, chargedAt(request, verdicts, reply.granted))
         if (isKept(mark)) this.#calls.add(id, parts, own.length > 0, mark.data, now)
       }
       return { ...reply, verdicts }
