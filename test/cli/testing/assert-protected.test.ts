@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +15,7 @@ import { assertProtected, unprotectedRoutes } from '@sluice/cli/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { routes } from '../../next/fixture/limits.ts'
 import {
+  DROPPED_ANSWERS,
   LIMITED_BY_MIDDLEWARE,
   LIMITED_REWRITES,
   LIMITED_ROUTE,
@@ -15,11 +24,13 @@ import {
   OPEN_MIDDLEWARE,
   OPEN_REWRITES,
   POST,
+  UNKNOWN_REWRITES,
   WRAPPED,
   WRAPPED_HANDLERS,
   type Files,
 } from './open-apps.ts'
 
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const fixture = fileURLToPath(new URL('../../next/fixture', import.meta.url))
 
 let root: string
@@ -93,6 +104,23 @@ describe('assertProtected does not pass an app', () => {
     )
   })
 
+  it.each(Object.entries(DROPPED_ANSWERS))(
+    "whose middleware drops the limiter's answer: %s",
+    (_, files) => {
+      project({ ...LIMITED_ROUTE, ...files })
+      expect(() => assertProtected({ root, under: '/api/ai', routes: ['/api/ai/**'] })).toThrow(
+        /^No limiter covers \/api\/ai\/a \(.*middleware\.ts does not return the answer of rateLimit\)$/,
+      )
+    },
+  )
+
+  it.each(Object.entries(UNKNOWN_REWRITES))('whose rewrites are unknown: %s', (_, files) => {
+    project({ ...LIMITED_ROUTE, ...files })
+    const all = { root, under: '/api/ai', routes: ['/api/ai/**'], pageExtensions: ['ts'] }
+    expect(() => assertProtected(all)).toThrow(/rewrites must be literal/)
+    assertProtected({ ...all, rewrites: [] })
+  })
+
   it.each(Object.entries(OPEN_REWRITES))(
     'whose rewrites lead around the limiter: %s',
     (_, files) => {
@@ -143,6 +171,32 @@ describe('assertProtected passes an app', () => {
   it.each(Object.entries(LIMITED_REWRITES))('with rewrites %s', (_, files) => {
     project({ ...LIMITED_ROUTE, ...files })
     const all = { root, under: '/api/ai', routes: ['/api/ai/**'] }
+    expect(() => assertProtected(all)).not.toThrow()
+  })
+
+  // `sluice init` writes those of docs/start.
+  const pages = readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
+  const shown = pages.flatMap((page) => {
+    if (!page.endsWith('.md')) return []
+    const blocks = readFileSync(join(repository, 'docs', page), 'utf8').split('```')
+    return blocks
+      .filter((block) => /^ts\n[^]*export const (?:proxy|middleware) = rateLimit\(/.test(block))
+      .map((block, at) => ({ page, at, text: block.slice(3) }))
+  })
+  it('shows several in the docs', () => expect(shown.length).toBeGreaterThanOrEqual(4))
+
+  it.each(shown)('as $page shows it (block $at)', ({ text }) => {
+    const name = /export const (\w+) = rateLimit/.exec(text)?.[1] ?? ''
+    const imported = text.includes('@sluice/next')
+      ? ''
+      : `import { rateLimit } from '@sluice/next'\n`
+    project({ ...LIMITED_ROUTE, 'middleware.ts': null, [`${name}.ts`]: imported + text })
+    const all = { root, under: '/api/ai', routes: ['/api/ai/**'] }
+    expect(() => assertProtected(all)).not.toThrow()
+  })
+
+  it.each(['apps/demo', 'examples/nextjs'])('%s', (folder) => {
+    const all = { root: join(repository, folder), under: '/api/ai', routes: ['/api/ai/**'] }
     expect(() => assertProtected(all)).not.toThrow()
   })
 

@@ -119,6 +119,57 @@ export const OPEN_MIDDLEWARE: Readonly<Record<string, Files>> = {
   },
 }
 
+const LIMIT = `import { rateLimit } from '@sluice/next'\nconst limit = rateLimit(limiter, options)\n`
+const running = (body: string): Files => ({
+  'middleware.ts': `${LIMIT}export async function middleware(request, event) { ${body} }\n`,
+})
+const NEXT = 'return NextResponse.next()'
+
+/** Apps whose middleware calls the limiter, or seems to, and answers without its answer. */
+export const DROPPED_ANSWERS: Readonly<Record<string, Files>> = {
+  'after a call': running(`await limit(request, event); ${NEXT}`),
+  'in a variable': running(`const response = await limit(request, event); ${NEXT}`),
+  'in a variable that is overwritten': running(
+    `let response = await limit(request, event); response = NextResponse.next(); return response`,
+  ),
+  'in a condition that returns nothing': running(
+    `if ((await limit(request, event)).status === 429) console.log('denied'); ${NEXT}`,
+  ),
+  'by waitUntil': running(`event.waitUntil(limit(request, event)); ${NEXT}`),
+  'by waitUntil as the result': running(`return event.waitUntil(limit(request, event))`),
+  'by &&': running('return limit(request, event) && NextResponse.next()'),
+  'by a comma': running('return (limit(request, event), NextResponse.next())'),
+  'by void': running('return void limit(request, event)'),
+  'by then': running('return limit(request, event).then(() => NextResponse.next())'),
+  'but for its headers': running(
+    `const { headers } = await limit(request, event); return NextResponse.next({ headers })`,
+  ),
+  'after a return': running(`${NEXT}; return limit(request, event)`),
+  'where the code is off': running('if (false) return limit(request, event)'),
+  'in a function that nothing calls': running(
+    `const ask = () => limit(request, event); function again() { return ask() } ${NEXT}`,
+  ),
+  'in a function whose answer is dropped': running(
+    `const ask = async () => { await limit(request, event) }; return ask()`,
+  ),
+  'in a function of another file that drops it': {
+    'lib/ask.ts': `${LIMIT}export async function ask(request) { await limit(request); return undefined }\n`,
+    'middleware.ts': `import { ask } from './lib/ask'\nexport const middleware = (request) => ask(request)\n`,
+  },
+  'as the limiter is created and not called': running(`rateLimit(limiter, options); ${NEXT}`),
+  'as the limiter is returned and not called': running('return limit'),
+  'as a parameter has its name': {
+    'middleware.ts': `${LIMIT}export const middleware = (request, limit) => limit(request)\n`,
+  },
+  'by a function of a package': {
+    'middleware.ts': `import { chain } from 'chain'\n${LIMIT}export default chain(() => NextResponse.next(), limit)\n`,
+  },
+  'on a condition, by another function': {
+    'middleware.ts': `${LIMIT}export const middleware = live ? limit : () => NextResponse.next()\n`,
+  },
+  'in a circle': running('let again = () => again(); return again()'),
+}
+
 /** Apps that are limited whatever the routes. */
 export const WRAPPED_HANDLERS: Readonly<Record<string, Files>> = {
   'that wraps its handler': { [ROUTE]: WRAPPED },
@@ -164,6 +215,34 @@ export const LIMITED_BY_MIDDLEWARE: Readonly<Record<string, Files>> = {
   'with a middleware of its own around the limiter': {
     'middleware.ts': `import { rateLimit } from '@sluice/next'\nconst limited = rateLimit(limiter, options)\nexport default async function (request, event) {\nreturn limited(request, event)\n}\n`,
   },
+  'that returns it on a condition': running(
+    `if (request.nextUrl.pathname.startsWith('/api/')) return limit(request, event); ${NEXT}`,
+  ),
+  'that returns it or something else': running(
+    `return isPage(request) ? NextResponse.next() : limit(request, event)`,
+  ),
+  'that returns it from a variable that it changes': running(
+    `const response = await limit(request, event); response.headers.set('x-a', '1'); return response`,
+  ),
+  'that returns it from try': running(
+    `let response; try { response = await limit(request, event) } finally { done() } return response`,
+  ),
+  'that returns it if it denies': running(
+    `const { status } = await limit(request, event); if (status === 429) return new Response(null, { status }); ${NEXT}`,
+  ),
+  'that chooses by it': running(
+    `const denied = (await limit(request, event)).status === 429; return denied ? refuse() : NextResponse.next()`,
+  ),
+  'that returns it by functions of its own': running(
+    `const ask = () => again(); async function again() { return limit(request, event) } return await ask()`,
+  ),
+  'that creates the limiter where it calls it': running(
+    'return rateLimit(limiter, options)(request, event)',
+  ),
+  'whose limiter decides in another file': {
+    'lib/denied.ts': `${LIMIT}export async function denied(request) { const response = await limit(request); return response.status === 429 ? response : undefined }\n`,
+    'middleware.ts': `import { denied } from '@/lib/denied'\nexport default async (request) => (await denied(request)) ?? NextResponse.next()\n`,
+  },
   'whose limiter is made in another file': {
     'lib/limited.ts': MIDDLEWARE,
     'middleware.ts': `import { middleware as limited } from './lib/limited'\nexport function middleware(request) {\nreturn limited(request)\n}\n`,
@@ -204,6 +283,96 @@ export const OPEN_REWRITES: Readonly<Record<string, Files>> = {
   },
 }
 
+const configured = (name: string, text: string, others: Files = {}): Files => ({
+  ...rewriting('[]'),
+  'next.config.ts': null,
+  [`next.config.${name}`]: `${text}\n`,
+  ...others,
+})
+const REWRITES = `async () => [{ source: '/ask', destination: '/api/ai/a' }]`
+const BASE = { 'base.js': `module.exports = { rewrites: ${REWRITES} }\n` }
+
+/** Apps whose configuration is not one object that is written out, so that its rewrites are unknown. */
+export const UNKNOWN_REWRITES: Readonly<Record<string, Files>> = {
+  'set by name': configured('js', `const c = {}\nc.rewrites = ${REWRITES}\nmodule.exports = c`),
+  'set by a text': configured(
+    'js',
+    `const c = {}\nc['rewrites'] = ${REWRITES}\nmodule.exports = c`,
+  ),
+  'set by Object.assign': configured(
+    'mjs',
+    `const c = {}\nObject.assign(c, { rewrites: ${REWRITES} })\nexport default c`,
+  ),
+  'set on module.exports': configured(
+    'js',
+    `module.exports = {}\nmodule.exports.rewrites = ${REWRITES}`,
+  ),
+  'set on exports': configured('js', `exports.rewrites = ${REWRITES}`),
+  'of a second module.exports': configured(
+    'js',
+    `module.exports = {}\nmodule.exports = { rewrites: ${REWRITES} }`,
+  ),
+  'with a computed key': configured(
+    'js',
+    `const key = 'rewrites'\nmodule.exports = { [key]: ${REWRITES} }`,
+  ),
+  'of an object that is spread': configured(
+    'js',
+    `module.exports = { ...require('./base') }`,
+    BASE,
+  ),
+  'of an object that is spread after them': configured(
+    'js',
+    `module.exports = { rewrites: async () => [], ...require('./base') }`,
+    BASE,
+  ),
+  'of Object.assign': configured(
+    'js',
+    `module.exports = Object.assign({}, { rewrites: ${REWRITES} })`,
+  ),
+  'of another file': configured('js', `module.exports = require('./base')`, BASE),
+  'of another file that is exported on': configured(
+    'mjs',
+    `export { default } from './base.js'`,
+    BASE,
+  ),
+  'of another file that is imported': configured(
+    'ts',
+    `import base from './base.js'\nexport default base`,
+    BASE,
+  ),
+  'of a wrapper in the file': configured(
+    'js',
+    `const wrap = (c) => ({ ...c, rewrites: ${REWRITES} })\nmodule.exports = wrap({})`,
+  ),
+  'of a wrapper from a file': configured('js', `module.exports = require('./wrap')({})`, {
+    'wrap.js': `module.exports = (c) => ({ ...c, rewrites: ${REWRITES} })\n`,
+  }),
+  'of a function': configured('mjs', `export default () => ({ rewrites: ${REWRITES} })`),
+  'of a class': configured(
+    'js',
+    `class Config { async rewrites() { return [{ source: '/ask', destination: '/api/ai/a' }] } }\nmodule.exports = new Config()`,
+  ),
+  'of an object that may be replaced': configured(
+    'mjs',
+    `let c = {}\nc = { rewrites: ${REWRITES} }\nexport default c`,
+  ),
+  'from a file': configured(
+    'js',
+    `const { rewrites } = require('./base')\nmodule.exports = { rewrites }`,
+    BASE,
+  ),
+  'from a function that adds to a list': configured(
+    'js',
+    `module.exports = { rewrites: async () => [].concat(require('./list')) }`,
+  ),
+  'from a getter': configured('js', `module.exports = { get rewrites() { return ${REWRITES} } }`),
+  'in the file that Next.js takes first': {
+    ...configured('js', `exports.rewrites = ${REWRITES}`),
+    'next.config.ts': 'export default {}\n',
+  },
+}
+
 /** Apps whose rewrites lead to no handler around the middleware. */
 export const LIMITED_REWRITES: Readonly<Record<string, Files>> = {
   'to another handler': rewriting(`[{ source: '/ask', destination: '/api/other' }]`),
@@ -218,4 +387,13 @@ export const LIMITED_REWRITES: Readonly<Record<string, Files>> = {
     [ROUTE]: WRAPPED,
   },
   'of which there are none': rewriting('[]'),
+  'of a configuration without any': configured('mjs', 'export default {}'),
+  'of a configuration in CommonJS': configured(
+    'js',
+    `/** @type {import('next').NextConfig} */\nconst nextConfig = { rewrites: async () => [] }\nmodule.exports = nextConfig`,
+  ),
+  'of a configuration with a type': configured(
+    'ts',
+    `import type { NextConfig } from 'next'\nconst config = { webpack: (config) => config, async rewrites() { return { beforeFiles: [], fallback: [] } } } satisfies NextConfig\nexport { config as default }`,
+  ),
 }

@@ -11,7 +11,7 @@ export interface Value {
 const DEPTH = 20
 
 /** Returns the expression in parentheses and type assertions. */
-function bare(node: Node): Node {
+export function bare(node: Node): Node {
   const { type, expression } = node as Node & { readonly expression?: Node }
   return /^(?:TS|Parenthesized).*Expression$/.test(type) && expression ? bare(expression) : node
 }
@@ -27,7 +27,7 @@ export function valueOf(module: SourceModule, given: Node, depth = 0): Value {
 }
 
 /** Finds the value of an imported name in another file of the project. */
-export function importedValue(module: SourceModule, name: string): Value | undefined {
+function importedValue(module: SourceModule, name: string): Value | undefined {
   const binding = module.imports.get(name)
   return binding && exportedValue(moduleAt(module, binding.from), binding.name)
 }
@@ -50,7 +50,7 @@ function moduleAt(module: SourceModule, from: string): SourceModule | undefined 
   return path ? module.files.module(path) : undefined
 }
 
-const isBinding = (exported: Node | Binding): exported is Binding => 'from' in exported
+export const isBinding = (exported: Node | Binding): exported is Binding => 'from' in exported
 
 /** Returns the function of a package that a node calls, under any name, also through other files of the project. */
 export function calledBy(module: SourceModule, { type, callee }: Node): Binding | undefined {
@@ -107,7 +107,7 @@ export function literal(given: Node, module?: SourceModule): unknown {
 export interface Property {
   /** `undefined` if the object lacks it. */
   readonly node: Node | undefined
-  /** False if the object may have it all the same: it is no literal, or another one is spread in. */
+  /** False if the object may have another value: it is no literal, or another one is spread in. */
   readonly isCertain: boolean
 }
 
@@ -115,12 +115,14 @@ export function propertyOf(given: Node, name: string): Property {
   const object = bare(given)
   if (object.type !== 'ObjectExpression') return { node: undefined, isCertain: false }
   const properties = nodes(object['properties'])
-  const found = properties.findLast(
+  const at = properties.findLastIndex(
     (property) => nameOf(property['key']) === name && !property['computed'],
   )
-  const node = (found?.['value'] ?? found) as Node | undefined
-  const isOpen = properties.some(({ type, computed }) => type === 'SpreadElement' || computed)
-  return { node, isCertain: node !== undefined || !isOpen }
+  const node = (properties[at]?.['value'] ?? properties[at]) as Node | undefined
+  // A later one may set it anew.
+  const later = properties.slice(at + 1)
+  const isCertain = !later.some(({ type, computed }) => type === 'SpreadElement' || computed)
+  return { node, isCertain }
 }
 
 /** Returns the texts in a node's list of strings. */

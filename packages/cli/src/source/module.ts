@@ -133,13 +133,14 @@ export function textIn(node: unknown): string | undefined {
 
 export function* nodesIn(node: Node): Generator<Node> {
   yield node
-  for (const [key, value] of Object.entries(node)) {
-    if (key.endsWith('Comments') || key === 'loc' || key === 'extra') continue
-    for (const child of Array.isArray(value) ? (value as unknown[]) : [value]) {
-      if (isNode(child)) yield* nodesIn(child)
-    }
-  }
+  for (const children of childrenOf(node)) for (const child of children) yield* nodesIn(child)
 }
+
+/** Returns the nodes of each field of a node. */
+export const childrenOf = (node: Node): (readonly Node[])[] =>
+  Object.entries(node)
+    .filter(([key]) => !key.endsWith('Comments') && key !== 'loc' && key !== 'extra')
+    .map(([, value]) => nodes(Array.isArray(value) ? value : [value]))
 
 const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && 'type' in value

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { exportedValue } from '../source/literal.ts'
+import { exportedValue, valueOf } from '../source/literal.ts'
 import { nodesIn, type SourceModule } from '../source/module.ts'
-import { isMadeBy } from './origin.ts'
+import { isCallOf } from './limited-function.ts'
 import { pageName, type Project } from './project.ts'
 
 export interface Handler {
@@ -105,8 +105,10 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** Lists the methods of a file that `withRateLimit` does not wrap. Without named methods, all count. */
 function openMethods(project: Project, file: string, kind: 'route' | 'api'): readonly string[] {
   const module = project.module(file)
-  const isWrapped = (name: string): boolean =>
-    isMadeBy('withRateLimit', exportedValue(module, name))
+  const isWrapped = (name: string): boolean => {
+    const value = exportedValue(module, name)
+    return value !== undefined && isCallOf('withRateLimit', valueOf(value.module, value.node))
+  }
   if (kind === 'api') return isWrapped('default') ? [] : METHODS
   const named = METHODS.filter((method) => module.exports.has(method))
   const methods = module.exports.has('*') || named.length === 0 ? METHODS : named

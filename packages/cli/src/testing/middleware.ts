@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { exportedValue, literal, propertyOf } from '../source/literal.ts'
 import type { SourceModule } from '../source/module.ts'
 import { patternsOf, runsFor } from '../source/next-matcher.ts'
-import { reaches } from './origin.ts'
+import { isLimitedFunction } from './limited-function.ts'
 import { fileOf, type Project } from './project.ts'
 
 /** Returns the reason for which the middleware does not run `rateLimit` for a path; `undefined` if it does. */
@@ -18,7 +18,9 @@ export function middlewareGap(project: Project): GapFinder {
     const module = project.module(path)
     const file = fileOf(module)
     const run = exportedValue(module, name) ?? exportedValue(module, 'default')
-    if (!run || !reaches('rateLimit', run)) return () => `${file} does not call rateLimit`
+    if (!run || !isLimitedFunction(run)) {
+      return () => `${file} does not return the answer of rateLimit`
+    }
     const covers = matcherOf(module)
     return (url) =>
       covers(url) ? undefined : `config.matcher of ${file} does not take every request to it`

@@ -1,6 +1,6 @@
-import { literal, propertyOf, type Value } from '../source/literal.ts'
-import { nameOf, nodesIn, type Node } from '../source/module.ts'
-import { fileOf, settingsNamed, type Project } from './project.ts'
+import { literal, valueOf } from '../source/literal.ts'
+import { nameOf, nodes, type Node } from '../source/module.ts'
+import { notLiteral, settingOf, type Project } from './project.ts'
 
 export interface Rewrite {
   readonly source: string
@@ -8,29 +8,28 @@ export interface Rewrite {
 }
 
 /** Reads the `rewrites` of the project's configuration. @throws Error When they are not written out there. */
-export const readRewrites = (project: Project): Rewrite[] =>
-  settingsNamed(project, 'rewrites').flatMap(rewritesIn)
-
-function rewritesIn({ module, node }: Value): Rewrite[] {
-  const nodes = [...nodesIn(module.declarations.get(nameOf(node)) ?? node)]
-  const lists = nodes.filter(({ type }) => type === 'ArrayExpression')
-  const isWrittenOut = lists
-    .flatMap(({ elements }) => elements as readonly (Node | null)[])
-    .every((element) => element?.type === 'ObjectExpression')
-  const rewrites = nodes
-    .filter((item) => item.type === 'ObjectExpression' && propertyOf(item, 'destination').node)
-    .map((item) => ['source', 'destination'].map((key) => textOf(propertyOf(item, key).node)))
-  if (lists.length === 0 || !isWrittenOut || rewrites.flat().includes(undefined)) {
-    throw new Error(
-      `${fileOf(module)}: rewrites must be literals; otherwise pass them to this function, too`,
-    )
-  }
-  return rewrites.map(([source = '', destination = '']) => ({ source, destination }))
+export function readRewrites(project: Project): Rewrite[] {
+  const setting = settingOf(project, 'rewrites')
+  if (!setting) return []
+  const { module, node } = valueOf(setting.module, setting.node)
+  const value = literal(resultOf(module.declarations.get(nameOf(node)) ?? node))
+  const rewrites: unknown = Array.isArray(value) ? value : Object.values(Object(value)).flat()
+  if (value !== undefined && (rewrites as unknown[]).every(isRewrite)) return rewrites as Rewrite[]
+  throw notLiteral(setting.module, 'rewrites')
 }
 
-function textOf(node: Node | undefined): string | undefined {
-  const value = node && literal(node)
-  return typeof value === 'string' ? value : undefined
+/** Returns the expression that a function returns, if it does nothing else. */
+function resultOf(made: Node): Node {
+  const body = (made['body'] ?? made) as Node
+  const [statement, ...others] = nodes(body['body'])
+  if (!statement) return body
+  const isReturn = statement.type === 'ReturnStatement' && others.length === 0
+  return ((isReturn && statement['argument']) || made) as Node
+}
+
+function isRewrite(item: unknown): boolean {
+  const { source, destination } = Object(item) as Record<string, unknown>
+  return typeof source === 'string' && typeof destination === 'string'
 }
 
 /** A named part of a path, such as `:id`, `:id(\\d+)` or `:path*`, with the slash before it. */
