@@ -23,6 +23,15 @@ interface Layout {
   readonly groups: readonly (readonly number[])[]
 }
 
+/** Identifies the Lua of a rule: by its id, and one with a dot, which two algorithms of users may have, by the text. */
+export const ruleShape = ({ algorithm, params, burst }: PolicyRule): string =>
+  algorithm.id +
+  (burst === undefined ? '-' : '+') +
+  params.join('-') +
+  (algorithm.id.includes('.')
+    ? JSON.stringify([algorithm.lua(params), algorithm.settlement?.lua(params)])
+    : '')
+
 const layouts = new WeakMap<readonly PolicyRule[], Layout>()
 
 /** Returns the layout for these policies. */
@@ -36,11 +45,7 @@ export function layoutOf(policies: readonly PolicyRule[]): Layout {
     else byKey.set(policy.keyspace ?? policy, [index])
   }
   const groups = [...byKey.values()]
-  const rules = policies.map(
-    ({ algorithm, params, burst }) =>
-      algorithm.id + (burst === undefined ? '-' : '+') + params.join('-'),
-  )
-  const layout = { shape: `${rules.join()} ${groups.join(' ')}`, groups }
+  const layout = { shape: `${policies.map(ruleShape).join()} ${groups.join(' ')}`, groups }
   layouts.set(policies, layout)
   return layout
 }

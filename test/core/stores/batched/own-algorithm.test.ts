@@ -1,5 +1,6 @@
-import { createLimiter, dailyCap, definePolicy, type Algorithm } from '@sluice/core'
+import { createLimiter, dailyCap, definePolicy, type Algorithm, type Limiter } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
+import { memory } from '@sluice/core/memory'
 import { expect, it } from 'vitest'
 import { ownRedis } from '../../../support/running-redis.ts'
 import { checks, none, causes, stopDates } from './support.ts'
@@ -33,14 +34,14 @@ redis.call('PEXPIRE', key, 60000)`,
   }),
 }
 
-const policies = [
-  dailyCap({ name: 'daily', limit: 6, per: ['tenant'] }),
+const policyOf = (algorithm: Algorithm<number>) =>
   definePolicy('hits', { name: 'hits', limit: 5, per: ['tenant'] }, [], () => ({
-    algorithm: hits,
+    algorithm,
     params: [],
     windowMs: 1_000,
-  })),
-]
+  }))
+
+const policies = [dailyCap({ name: 'daily', limit: 6, per: ['tenant'] }), policyOf(hits)]
 
 it('an algorithm of your own counts each decision of a shared call', async () => {
   const limiter = createLimiter({ store: batched(own.store()), policies })
@@ -61,4 +62,34 @@ it('an algorithm of your own counts each decision of a shared call', async () =>
   ])
   expect(second).toEqual(first)
   expect(await limiter.peek({ tenant: 't0' })).toMatchObject({ allowed: false })
+})
+
+/** The same algorithm, with so many units fewer in both twins. */
+const fewer = (units: number): Algorithm<number> => ({
+  ...hits,
+  check(used, input) {
+    const found = hits.check(used, input, 0)
+    return { ...found, available: found.available - units }
+  },
+  lua(params) {
+    const lua = hits.lua(params)
+    return { ...lua, check: `${lua.check}\navailable = available - ${units}` }
+  },
+})
+
+it.each([
+  ['memory', () => memory()],
+  ['Redis', () => own.store()],
+  ['Redis, batched', () => batched(own.store())],
+])('decides by the right one of two algorithms with the same id in %s', async (_, make) => {
+  const store = make()
+  const [one, two] = [1, 2].map((units) =>
+    createLimiter({ store, policies: [policyOf(fewer(units))] }),
+  ) as [Limiter, Limiter]
+  // The first has its script before the second is made; then both decide in one moment.
+  await one.peek({ tenant: 'first' })
+  const decisions = await Promise.all(
+    [one, two, one, two].map((limiter) => limiter.peek({ tenant: 'same' })),
+  )
+  expect(decisions.map((decision) => decision.policies[0]?.remaining)).toEqual([4, 3, 4, 3])
 })
