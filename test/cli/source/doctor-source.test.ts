@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { createLimiter, slidingWindow } from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { upstash } from '@sluice/core/upstash'
@@ -17,6 +18,7 @@ import {
 } from '../doctor/doctor-projects.ts'
 import { CLEAN_PROJECTS, daysAhead, TODAY } from './clean-projects.ts'
 import { examine, onlyFinding, type Fixture } from '../doctor/examine.ts'
+import { offerPipe } from '../pipe.ts'
 import { removeProjects } from '../project.ts'
 
 afterAll(removeProjects)
@@ -264,5 +266,12 @@ describe('sluice doctor, of source files', () => {
     const { out, exitCode } = await appOf(redis.local, files).sluice(['doctor'])
     expect(out).toBe('Nothing is wrong with limits.ts and its store.\nCould not be read: broken.ts')
     expect(exitCode).toBe(0)
+  })
+
+  it('names a pipe, and does not wait for its end', async () => {
+    const app = appOf(redis.local, { 'limits.ts': limits() })
+    offerPipe(join(app.folder, 'x.ts'))
+    const { out } = await app.sluice(['doctor'])
+    expect(out).toBe('Nothing is wrong with limits.ts and its store.\nCould not be read: x.ts')
   })
 })

@@ -14,6 +14,7 @@ import { ConfigError } from '@sluice/core'
 import { assertProtected, unprotectedRoutes } from '@sluice/cli/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { routes } from '../../next/fixture/limits.ts'
+import { offerPipe } from '../pipe.ts'
 import {
   DROPPED_ANSWERS,
   LIMITED_BY_MIDDLEWARE,
@@ -238,6 +239,12 @@ describe('unprotectedRoutes', () => {
     symlinkSync(join(root, 'shared/b.ts'), join(root, 'app/api/ai/d/route.ts'))
     symlinkSync(join(root, 'nowhere'), join(root, 'app/api/ai/e'))
     expect(unprotected('/x')).toEqual(['/api/ai/a', '/api/ai/d'])
+  })
+
+  it('reads no pipes', () => {
+    app({ 'api/ai/page.tsx': '', 'api/ai/b/route.ts': POST })
+    for (const path of ['app/api/ai/route.ts', 'lib.ts']) offerPipe(join(root, path))
+    expect(unprotected('/x')).toEqual(['/api/ai/b'])
   })
 
   it('sees pages/api.ts, which serves /api itself', () => {

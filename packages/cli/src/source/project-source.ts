@@ -1,5 +1,5 @@
 /* The source files of a project. */
-import { readdirSync, readFileSync, type Dirent } from 'node:fs'
+import { readdirSync, readFileSync, statSync, type Dirent } from 'node:fs'
 import { join, posix } from 'node:path'
 import { attempt } from '@sluice/core/internal/limiter'
 import { parseModule, type SourceFiles, type SourceModule } from './module.ts'
@@ -71,6 +71,6 @@ export const modulesWith = (
 const entriesOf = (path: string): Dirent[] =>
   attempt(() => readdirSync(path, { withFileTypes: true }), [])
 
-/** Returns the text of a file; `undefined` if it cannot be read, such as a dangling link. */
+/** Returns the text of a file; `undefined` for a dangling link, or a pipe, which may never end. */
 const readText = (path: string): string | undefined =>
-  attempt(() => readFileSync(path, 'utf8'), undefined)
+  attempt(() => (statSync(path).isFile() ? readFileSync(path, 'utf8') : undefined), undefined)

@@ -65,16 +65,22 @@ interface FolderEntry {
   readonly name: string
   readonly file: string
   readonly isFolder: boolean
+  readonly isLink: boolean
 }
 
-/** Lists a folder and follows links. Empty if there is no such folder. */
+/** Lists the folders and regular files of a folder, and follows links. Empty if there is no such folder. */
 function entriesOf(project: Project, folder: string): FolderEntry[] {
   const path = join(project.folder, folder)
   if (!existsSync(path)) return []
-  return readdirSync(path).flatMap((name) => {
-    const file = join(folder, name)
-    const stats = statSync(join(path, name), { throwIfNoEntry: false })
-    return stats ? [{ name, file, isFolder: stats.isDirectory() }] : []
+  return readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
+    const { name } = entry
+    const isLink = entry.isSymbolicLink()
+    const target = isLink ? statSync(join(path, name), { throwIfNoEntry: false }) : entry
+    const isFolder = target?.isDirectory() === true
+    // A pipe may never end.
+    return isFolder || target?.isFile()
+      ? [{ name, file: join(folder, name), isFolder, isLink }]
+      : []
   })
 }
 
@@ -116,14 +122,13 @@ function openMethods(project: Project, file: string, kind: 'route' | 'api'): rea
 }
 
 const hasServerFunctions = (project: Project, folder = ''): boolean =>
-  readdirSync(join(project.folder, folder), { withFileTypes: true }).some((entry) => {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) {
-      return !/^(\.|node_modules$)/.test(entry.name) && hasServerFunctions(project, path)
+  entriesOf(project, folder).some(({ name, file, isFolder, isLink }) => {
+    if (isFolder) {
+      return !isLink && !/^(\.|node_modules$)/.test(name) && hasServerFunctions(project, file)
     }
-    if (!/\.[cm]?[jt]sx?$/.test(entry.name)) return false
-    const text = readFileSync(join(project.folder, path), 'utf8')
-    return text.includes('use server') && declaresServer(project.module(path))
+    if (!/\.[cm]?[jt]sx?$/.test(name)) return false
+    const text = readFileSync(join(project.folder, file), 'utf8')
+    return text.includes('use server') && declaresServer(project.module(file))
   })
 
 const declaresServer = ({ program }: SourceModule): boolean =>
