@@ -33,14 +33,14 @@ export const ROOMS: Readonly<Record<string, string>> = {
   'api-keys': 'nouns stores limiter http identity',
   client: 'nouns http',
   manifest: 'nouns policies routes',
-  testing: 'nouns algorithms policies stores limiter reservations',
+  testing: 'nouns algorithms policies stores limiter reservations leases',
 }
 
-/** The wings of the core. `decide` is for the first day; each of the others stands on it alone. */
+/** The wings of the core. `decide` is for the first day. Each imports from itself and from those before it. */
 export const WINGS: Readonly<Record<string, string>> = {
   decide: 'nouns algorithms policies lua stores limiter reservations routes http',
-  extend: 'plans configuration explain upstream waiting identity api-keys client manifest testing',
   scale: 'leases shards places journal file',
+  extend: 'plans configuration explain upstream waiting identity api-keys client manifest testing',
 }
 
 /** The rooms of `@sluice/ai` in the same way. `nouns` are the files at its root. */
@@ -82,10 +82,13 @@ export const CLI_ROOMS: Readonly<Record<string, string>> = {
   commands: 'nouns source dev init mcp replay doctor',
 }
 
-/** The rooms of the dashboard: `nouns` are the state and its handlers, `react` shows it, `page` is bundled for browsers. */
+/** The rooms of the dashboard: `react` shows what `server` streams, `page` is bundled for browsers. */
 export const DASHBOARD_ROOMS: Readonly<Record<string, string>> = {
   nouns: '',
-  why: 'nouns',
+  records: 'nouns',
+  state: 'nouns records',
+  server: 'nouns records state',
+  why: 'nouns server',
   react: 'nouns why',
   page: 'react',
 }

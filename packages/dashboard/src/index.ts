@@ -1,7 +1,7 @@
-export { createDashboard } from './dashboard.ts'
-export type { Dashboard, DashboardOptions } from './dashboard.ts'
-export { dashboardHandler } from './handler.ts'
-export type { AnswerWhy, HandlerOptions } from './handler.ts'
+export { createDashboard } from './server/dashboard.ts'
+export type { Dashboard, DashboardOptions } from './server/dashboard.ts'
+export { dashboardHandler } from './server/handler.ts'
+export type { AnswerWhy, HandlerOptions } from './server/handler.ts'
 export type {
   AbandonedRecord,
   DashboardRecord,
@@ -11,7 +11,7 @@ export type {
   ReservedRecord,
   SettledRecord,
   SourceOptions,
-} from './record.ts'
+} from './records/record.ts'
 export type { MakeReport, Report } from './report.ts'
 export type {
   FindingView,

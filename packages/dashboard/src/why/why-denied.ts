@@ -1,6 +1,6 @@
 import { ConfigError, StoreError, definitionOf, type Limiter } from '@sluice/core'
 import { assertKnownOptions, assertName } from '@sluice/core/internal'
-import type { AnswerWhy } from '../handler.ts'
+import type { AnswerWhy } from '../server/handler.ts'
 import type { WhyAnswer, WhyQuestion } from './answer.ts'
 import { explainNow, partsOf } from './now.ts'
 import { parseQuestion } from './question.ts'

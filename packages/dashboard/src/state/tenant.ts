@@ -1,9 +1,14 @@
-import type { DecisionRecord, PolicyFact, ReservedRecord, SettledRecord } from './record.ts'
-import type { PolicyView, TenantView } from './view.ts'
-import type { Weight } from './weight.ts'
+import type {
+  DecisionRecord,
+  PolicyFact,
+  ReservedRecord,
+  SettledRecord,
+} from '../records/record.ts'
+import type { PolicyView, TenantView } from '../view.ts'
+import type { Weight } from '../weight.ts'
 import { CapCount, SAME_WINDOW_MS } from './cap-count.ts'
 import { DayCount } from './day-count.ts'
-import { NO_LEVELS, type Counts, type Levels, type Mutable } from './totals.ts'
+import { NO_LEVELS, type Counts, type Levels, type Mutable } from '../totals.ts'
 
 /** The most policies that are shown of one tenant. */
 const MAX_POLICIES = 40

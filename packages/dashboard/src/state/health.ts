@@ -1,5 +1,5 @@
-import type { ProblemRecord } from './record.ts'
-import type { ProblemView, StoreView } from './view.ts'
+import type { ProblemRecord } from '../records/record.ts'
+import type { ProblemView, StoreView } from '../view.ts'
 
 const MAX_PROBLEMS = 20
 

@@ -1,4 +1,4 @@
-import type { PolicyFact } from './record.ts'
+import type { PolicyFact } from '../records/record.ts'
 
 /** Windows that end within this time of each other are one window: the store rounds. */
 export const SAME_WINDOW_MS = 2_000

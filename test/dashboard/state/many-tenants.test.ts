@@ -4,10 +4,10 @@ import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { createDashboard, type View } from '@sluice/dashboard'
 import { describe, expect, it } from 'vitest'
-import { stateOf } from '../../packages/dashboard/dist/dashboard.js'
-import { mergeView } from '../../packages/dashboard/dist/react/merge.js'
-import { extentOf } from '../../packages/dashboard/dist/react/tenants.js'
-import { NOON } from './support.ts'
+import { stateOf } from '../../../packages/dashboard/dist/server/dashboard.js'
+import { mergeView } from '../../../packages/dashboard/dist/react/merge.js'
+import { extentOf } from '../../../packages/dashboard/dist/react/tenants.js'
+import { NOON } from '../support.ts'
 
 const DAY_MS = 86_400_000
 

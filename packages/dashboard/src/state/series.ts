@@ -1,5 +1,5 @@
-import type { Point, Tick } from './view.ts'
-import { NO_ACTIVITY, type Levels, type Mutable } from './totals.ts'
+import type { Point, Tick } from '../view.ts'
+import { NO_ACTIVITY, type Levels, type Mutable } from '../totals.ts'
 
 interface MutableTick extends Tick {
   readonly all: Mutable<Point>

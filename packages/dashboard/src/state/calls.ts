@@ -1,4 +1,4 @@
-import type { AbandonedRecord, ReservedRecord, SettledRecord } from './record.ts'
+import type { AbandonedRecord, ReservedRecord, SettledRecord } from '../records/record.ts'
 import { setBounded } from './bounded.ts'
 
 /** The most calls of each kind that are remembered. */

@@ -5,7 +5,7 @@ import { reservation, reserve, type ReservationData } from '@sluice/core/reserva
 import { createDashboard, dashboardHandler } from '@sluice/dashboard'
 import { relay } from '@sluice/dashboard/relay'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { NOON } from './support.ts'
+import { NOON } from '../support.ts'
 
 const KEY = 'k'.repeat(32)
 const target = () => ({ url: 'http://localhost/api/dashboard', key: KEY })

@@ -1,6 +1,6 @@
 import { createDashboard, dashboardHandler, type View } from '@sluice/dashboard'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { eventsIn, setup } from './support.ts'
+import { eventsIn, setup } from '../support.ts'
 
 const KEY = 'k'.repeat(32)
 const URL_OF_STREAM = 'http://localhost/api/dashboard'

@@ -10,8 +10,8 @@ import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { createDashboard } from '@sluice/dashboard'
 import { describe, expect, it, vi } from 'vitest'
-import { objectsInProcess } from '../support/objects.ts'
-import { NOON, setup } from './support.ts'
+import { objectsInProcess } from '../../support/objects.ts'
+import { NOON, setup } from '../support.ts'
 
 const acme = { tenant: 'acme', route: 'ask' }
 

@@ -1,11 +1,11 @@
 import type { Clock, Extension } from '@sluice/core'
-import type { DashboardRecord, SourceOptions } from './record.ts'
-import type { MakeReport } from './report.ts'
-import type { View } from './view.ts'
+import type { DashboardRecord, SourceOptions } from '../records/record.ts'
+import type { MakeReport } from '../report.ts'
+import type { View } from '../view.ts'
 import { assertFunction, assertKnownOptions, assertName } from '@sluice/core/internal'
 import { inProcess } from '@sluice/core/internal/limiter'
-import { DashboardState } from './state.ts'
-import { watchWith } from './watch.ts'
+import { DashboardState } from '../state/state.ts'
+import { watchWith } from '../records/watch.ts'
 
 /** Options of `createDashboard`. */
 export interface DashboardOptions {

@@ -1,20 +1,20 @@
 import type { Clock } from '@sluice/core'
-import type { Batch } from './batches.ts'
+import type { Batch } from '../records/batches.ts'
 import type {
   AbandonedRecord,
   DashboardRecord,
   DecisionRecord,
   ReservedRecord,
   SettledRecord,
-} from './record.ts'
+} from '../records/record.ts'
 import type { Tenant } from './tenant.ts'
-import type { View } from './view.ts'
+import type { View } from '../view.ts'
 import { Arrivals } from './arrivals.ts'
 import { AvoidedCalls } from './avoided.ts'
 import { Calls } from './calls.ts'
 import { Health } from './health.ts'
-import { tokensOf } from './record.ts'
-import { LatestReport, type MakeReport } from './report.ts'
+import { tokensOf } from '../records/record.ts'
+import { LatestReport, type MakeReport } from '../report.ts'
 import { Series, type PointChange } from './series.ts'
 import { Tenants } from './tenants.ts'
 

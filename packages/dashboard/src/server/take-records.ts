@@ -1,7 +1,7 @@
 import { hasBearer } from '@sluice/core/internal/http'
-import type { DashboardRecord } from './record.ts'
-import { MAX_BATCH_LENGTH, type Batch } from './batches.ts'
-import { isObject, parseJson } from './json.ts'
+import type { DashboardRecord } from '../records/record.ts'
+import { MAX_BATCH_LENGTH, type Batch } from '../records/batches.ts'
+import { isObject, parseJson } from '../json.ts'
 
 /** Counts the records that another process has sent, if it has the key. */
 export async function takeRecords(

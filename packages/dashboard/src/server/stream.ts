@@ -1,4 +1,4 @@
-import type { DashboardState } from './state.ts'
+import type { DashboardState } from '../state/state.ts'
 
 const LOOK_EVERY_MS = 250
 /** Shorter than the idle timeouts of proxies, which are 30 s and more. */

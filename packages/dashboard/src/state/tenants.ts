@@ -1,8 +1,8 @@
 import { DayCount } from './day-count.ts'
 import { Tenant } from './tenant.ts'
-import { movedSums, NO_COUNTS, NO_LEVELS, type Counts, type Levels } from './totals.ts'
-import { MAX_TENANTS, type Totals, type View } from './view.ts'
-import { byWeight } from './weight.ts'
+import { movedSums, NO_COUNTS, NO_LEVELS, type Counts, type Levels } from '../totals.ts'
+import { MAX_TENANTS, type Totals, type View } from '../view.ts'
+import { byWeight } from '../weight.ts'
 
 type ListedTenants = Pick<View, 'tenants' | 'isWholeList' | 'knownTenants' | 'isPartial'>
 

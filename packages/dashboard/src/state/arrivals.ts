@@ -1,5 +1,5 @@
-import type { Batch } from './batches.ts'
-import type { DashboardRecord } from './record.ts'
+import type { Batch } from '../records/batches.ts'
+import type { DashboardRecord } from '../records/record.ts'
 
 /** The most sources that are remembered. The one that was heard of longest ago is forgotten. */
 const MAX_SOURCES = 1_000
