@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { adapterCalls, matcherOf } from '../source/adapters.ts'
 import { fileRoutes, type FileRoutes, type Handler } from '../source/handlers.ts'
-import { callsModel } from '../source/models.ts'
+import { reachesModel } from '../source/models.ts'
 import { mayUseSluice } from '../source/imports.ts'
 import { literal, propertyOf } from '../source/literal.ts'
 import type { SourceModule } from '../source/module.ts'
@@ -45,7 +45,7 @@ function limitedPaths(source: ProjectSource, { hook }: FileRoutes): IsLimited | 
 }
 
 function judgeUnprotected(handlers: readonly Handler[]): Finding | undefined {
-  const open = handlers.filter(({ module }) => callsModel(module))
+  const open = handlers.filter(({ module }) => reachesModel(module))
   if (open.length === 0) return undefined
   const list = open.map(({ pattern, module }) => `${pattern} (${module.path})`).join(', ')
   return {

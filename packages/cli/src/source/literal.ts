@@ -27,9 +27,21 @@ export function valueOf(module: SourceModule, given: Node, depth = 0): Value {
 }
 
 /** Finds the value of an imported name in another file of the project. */
-function importedValue(module: SourceModule, name: string): Value | undefined {
+export function importedValue(module: SourceModule, name: string): Value | undefined {
   const binding = module.imports.get(name)
-  return binding && exportedValue(moduleAt(module, binding.from), binding.name)
+  return binding && boundValue(module, binding)
+}
+
+/** Finds the value of a name in another file: its whole program for all names, and for those of CommonJS. */
+export function boundValue(
+  module: SourceModule,
+  { from, name }: Binding,
+  depth = 0,
+): Value | undefined {
+  const other = moduleAt(module, from)
+  const isWhole = name === '*' || other?.exports.size === 0
+  if (other && isWhole) return { module: other, node: other.program }
+  return exportedValue(other, name, depth)
 }
 
 /** Finds the value that a module exports under a name, also if another file of the project defines it. */
@@ -40,8 +52,7 @@ export function exportedValue(
 ): Value | undefined {
   const exported = module?.exports.get(name)
   if (!module || exported === undefined || depth > DEPTH) return undefined
-  if (!isBinding(exported)) return { module, node: exported }
-  return exportedValue(moduleAt(module, exported.from), exported.name, depth + 1)
+  return isBinding(exported) ? boundValue(module, exported, depth + 1) : { module, node: exported }
 }
 
 /** Returns the project's own file that an import names. */

@@ -1,6 +1,6 @@
 /* The calls of models in source text. */
-import { valueOf } from './literal.ts'
-import { nameOf, nodesIn, type Binding, type Node, type SourceModule } from './module.ts'
+import { boundValue, importedValue, isBinding, valueOf, type Value } from './literal.ts'
+import { nameOf, nodes, nodesIn, type Binding, type Node, type SourceModule } from './module.ts'
 
 /** Packages whose functions and classes call models. */
 const CLIENTS =
@@ -14,20 +14,51 @@ const NO_PROVIDERS =
 const CALLS =
   /^(?:(?:experimental_)?(?:generate|stream)(?:Text|Object|Image|Speech|Video)|embed(?:Many)?|rerank|(?:experimental_)?transcribe|(?:Experimental_|ToolLoop)Agent)$/
 
-/** Returns true if a file calls a model by the client of a vendor or by the AI SDK. */
-export function callsModel(module: SourceModule): boolean {
-  return [...nodesIn(module.program)].some((node) => {
-    if (!/^(?:Call|New)Expression$/.test(node.type)) return false
-    const root = rootOf(node['callee'] as Node)
-    const { module: home, node: value } = valueOf(module, root)
-    // A client of another file: `export const openai = new OpenAI()`.
-    const made = /^(?:Call|New)Expression$/.test(value.type)
-      ? rootOf(value['callee'] as Node)
-      : value
-    const binding = home.imports.get(nameOf(made))
-    return made.type === 'Identifier' && binding !== undefined && isModel(binding)
+/** The addresses of model calls, also those of compatible providers: those of docs/upstream.md. */
+const ENDPOINTS =
+  /\/chat\/completions|:(?:g|streamG)enerateContent|api\.openai\.com\/v1\/(?!models)|api\.anthropic\.com\/v1\/messages/
+
+/** Returns true if a file calls a model: by the client of a vendor, by the AI SDK, or by `fetch`. */
+export const callsModel = (module: SourceModule): boolean =>
+  [...nodesIn(module.program)].some((node) => isModelCall(module, node))
+
+/** Returns true if a file calls a model itself, or by what it has from other files of the project. */
+export const reachesModel = (module: SourceModule): boolean =>
+  reaches({ module, node: module.program }, new Set())
+
+function reaches({ module, node }: Value, visited: Set<Node>): boolean {
+  if (visited.has(node)) return false
+  visited.add(node)
+  // A program also has what it exports on.
+  const bindings = node === module.program ? [...module.exports.values()].filter(isBinding) : []
+  if (bindings.some((binding) => leadsOn(boundValue(module, binding), visited))) return true
+  return [...nodesIn(node)].some((item) => {
+    if (item.type !== 'Identifier') return isModelCall(module, item)
+    const declared = module.declarations.get(nameOf(item))
+    const value = declared ? { module, node: declared } : importedValue(module, nameOf(item))
+    return leadsOn(value, visited)
   })
 }
+
+const leadsOn = (value: Value | undefined, visited: Set<Node>): boolean =>
+  value !== undefined && reaches(value, visited)
+
+function isModelCall(module: SourceModule, node: Node): boolean {
+  if (!/^(?:Call|New)Expression$/.test(node.type)) return false
+  const callee = node['callee'] as Node
+  const [url] = nodes(node['arguments'])
+  if (nameOf(callee) === 'fetch' && url) return isEndpoint(valueOf(module, url).node)
+  const { module: home, node: value } = valueOf(module, rootOf(callee))
+  // A client of another file: `export const openai = new OpenAI()`.
+  const made = /^(?:Call|New)Expression$/.test(value.type) ? rootOf(value['callee'] as Node) : value
+  const binding = home.imports.get(nameOf(made))
+  return made.type === 'Identifier' && binding !== undefined && isModel(binding)
+}
+
+const isEndpoint = (url: Node): boolean =>
+  [...nodesIn(url)].some(({ type, value }) =>
+    ENDPOINTS.test(type === 'TemplateElement' ? (value as { raw: string }).raw : String(value)),
+  )
 
 /** Returns the first part of `openai.chat.completions.create`. */
 function rootOf(node: Node): Node {

@@ -72,10 +72,18 @@ function collectNames(files: SourceFiles, path: string, program: Node): SourceMo
     const declaration = (statement['declaration'] ?? statement) as Node
     if (statement.type === 'ExportDefaultDeclaration') exports.set('default', declaration)
     for (const [id, value] of declared(declaration)) {
-      declarations.set(nameOf(id), value)
-      const { id: pattern, init } = value
-      if (pattern === id && init && declaration['kind'] === 'const') {
-        constants.set(nameOf(id), init as Node)
+      const { id: pattern, init } = value as Node & {
+        readonly id: Node
+        readonly init?: Node | null
+      }
+      const required = init ? requiredBy(init) : undefined
+      if (required === undefined) declarations.set(nameOf(id), value)
+      else {
+        const property = nodes(pattern['properties']).find((each) => each['value'] === id)
+        imports.set(nameOf(id), { from: required, name: property ? nameOf(property['key']) : '*' })
+      }
+      if (pattern === id && init && required === undefined && declaration['kind'] === 'const') {
+        constants.set(nameOf(id), init)
       }
       if (isExported) exports.set(nameOf(id), id)
     }
@@ -111,10 +119,15 @@ export const sourcesOf = ({ program }: SourceModule): readonly string[] =>
       return isType(node) ? [] : (textIn(node['source']) ?? [])
     }
     if (node.type === 'ImportExpression') return textIn(node['source']) ?? []
-    const callee = node.type === 'CallExpression' ? (node['callee'] as Node) : undefined
-    const isImport = callee?.type === 'Import' || callee?.['name'] === 'require'
-    return isImport ? (textIn(nodes(node['arguments'])[0]) ?? []) : []
+    return requiredBy(node) ?? []
   })
+
+/** Returns the module that a call of `require()` or `import()` names. */
+function requiredBy(node: Node): string | undefined {
+  const callee = node.type === 'CallExpression' ? (node['callee'] as Node) : undefined
+  const isImport = callee?.type === 'Import' || callee?.['name'] === 'require'
+  return isImport ? textIn(nodes(node['arguments'])[0]) : undefined
+}
 
 /** Returns the nodes of a list; none if it is no list. */
 export const nodes = (value: unknown): readonly Node[] =>
