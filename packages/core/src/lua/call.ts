@@ -23,15 +23,6 @@ interface Layout {
   readonly groups: readonly (readonly number[])[]
 }
 
-/** Identifies the Lua of a rule: by its id, and one with a dot, which two algorithms of users may have, by the text. */
-export const ruleShape = ({ algorithm, params, burst }: PolicyRule): string =>
-  algorithm.id +
-  (burst === undefined ? '-' : '+') +
-  params.join('-') +
-  (algorithm.id.includes('.')
-    ? JSON.stringify([algorithm.lua(params), algorithm.settlement?.lua(params)])
-    : '')
-
 const layouts = new WeakMap<readonly PolicyRule[], Layout>()
 
 /** Returns the layout for these policies. */
@@ -40,12 +31,18 @@ export function layoutOf(policies: readonly PolicyRule[]): Layout {
   if (known !== undefined) return known
   const byKey = new Map<object, number[]>()
   for (const [index, policy] of policies.entries()) {
-    const group = byKey.get(policy.keyspace ?? policy)
-    if (group) group.push(index)
-    else byKey.set(policy.keyspace ?? policy, [index])
+    const key = policy.keyspace ?? policy
+    byKey.set(key, [...(byKey.get(key) ?? []), index])
   }
   const groups = [...byKey.values()]
-  const layout = { shape: `${policies.map(ruleShape).join()} ${groups.join(' ')}`, groups }
+  // Two algorithms of users, whose ids have a dot, may have one id: their text tells them apart.
+  const rules = policies.map(({ algorithm, params, burst }) => [
+    algorithm.id,
+    burst === undefined,
+    params,
+    algorithm.id.includes('.') && algorithm.lua(params),
+  ])
+  const layout = { shape: JSON.stringify([rules, groups]), groups }
   layouts.set(policies, layout)
   return layout
 }

@@ -1,7 +1,7 @@
 /* The operations on a line: to stand in it, and to leave it. */
 import type { AlgorithmInput } from '../algorithms/algorithm.ts'
 import type { LuaOperation, LuaOperationKind } from '../lua/twins.ts'
-import { ruleShape } from '../lua/call.ts'
+import { layoutOf } from '../lua/call.ts'
 import type { Entry, OperationKind, StateMap, StoreRequest } from '../stores/store.ts'
 import {
   EMPTY,
@@ -46,7 +46,7 @@ const STAND: LuaOperationKind<Standing, StandRequest> = {
   name: 'line.stand',
   run: (states, { data }) => standInMemory(states, data),
   lua: {
-    shape: ({ limit }) => ruleShape(limit.policy),
+    shape: ({ limit }) => layoutOf([limit.policy]).shape,
     script: ({ limit }) => standingScript(limit.policy),
     args: ({ now, clockIsInjected, line, limit, longestMs, windowMs }) =>
       [
