@@ -47,15 +47,15 @@ export class Folder {
   async call(call: PlaceCall): Promise<Answer> {
     const opened = (this.#opened ??= this.#open())
     let hasChanged = false
-    const answer = opened.states.call(call, () => {
-      hasChanged = true
-      return messageOf(call) ?? putMessage(opened.states, keysOf(call))
-    })
-    if (!hasChanged) return answer
     try {
-      await opened.journal.saved()
+      const answer = opened.states.call(call, () => {
+        hasChanged = true
+        return messageOf(call) ?? putMessage(opened.states, call)
+      })
+      if (hasChanged) await opened.journal.saved()
       return answer
     } catch (error) {
+      if (!hasChanged) throw error
       // The counts in memory are ahead of the file: the next call reads that.
       if (this.#opened === opened) this.close()
       throw this.#failureOf(error)
@@ -115,13 +115,37 @@ function assertKnown(call: PlaceCall, text: string): void {
   for (const { policy } of call.check.entries) KINDS.algorithm(policy.algorithm.id)
 }
 
-function putMessage({ states }: PlaceStates, keys: readonly string[]): string {
-  const rows = keys.flatMap((key): StateRow[] => {
+/** @throws StoreError When a state cannot be kept. */
+function putMessage({ states }: PlaceStates, call: PlaceCall): string {
+  const rows = keysOf(call).flatMap((key): StateRow[] => {
     const stored = states.get(key)
-    return stored ? [[key, stored.state, stored.expiresAt]] : []
+    if (!stored) return []
+    assertKept(call, key, stored.state)
+    return [[key, stored.state, stored.expiresAt]]
   })
   const kind = PUT as OperationKind<unknown>
   return runMessage({ kind, keys: [], data: { rows }, startedAt: 0 })
+}
+
+/** @throws StoreError When a file would lose a part of a state. */
+function assertKept(call: PlaceCall, key: string, state: unknown): void {
+  const lost = lostIn(state)
+  if (lost === undefined) return
+  const entry = 'check' in call && call.check.entries.find((one) => one.key === key)
+  const owner = entry ? `the algorithm "${entry.policy.algorithm.id}"` : 'an operation of your own'
+  const message = `A state of ${owner} has a ${lost}, which a file cannot keep; use finite numbers, texts, arrays, plain objects and Maps`
+  throw new StoreError('store_refused', message)
+}
+
+/** Returns the kind of the first part of a value that a text cannot keep. */
+function lostIn(value: unknown): string | undefined {
+  if (typeof value === 'bigint' || typeof value === 'function') return typeof value
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  if (typeof value !== 'object' || value === null) return undefined
+  const { name } = (value.constructor ?? Object) as { readonly name: string }
+  if (!['Array', 'Map', 'Object'].includes(name)) return name
+  const parts: unknown[] = value instanceof Map ? [...value].flat() : Object.values(value)
+  return parts.map(lostIn).find((lost) => lost !== undefined)
 }
 
 /** Returns the keys that a call may have changed. */
