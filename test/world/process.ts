@@ -87,6 +87,8 @@ export class Process {
           const fate = setting.weather.trouble > 0 ? this.#random.next() : 1
           if (fate < 0.05) throw new Error('the database is down')
           if (fate < 0.1) await scheduler.wait(86_400_000_000)
+          // A process that has died meanwhile goes on with nothing.
+          if (this.isDead) await new Promise<never>(() => {})
           return world.planOf(tenant)
         },
         problem: (code, message) => {
