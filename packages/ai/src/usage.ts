@@ -43,5 +43,5 @@ export interface Usage extends Omit<ModelUsage, 'model'> {
   readonly complete: boolean
 }
 
-/** Receives the usage of a request, once. What it returns is waited for if it is a promise. */
+/** Receives the usage of a request, once. A promise that it returns is waited for. */
 export type Settle = (usage: Usage) => unknown

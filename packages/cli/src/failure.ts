@@ -1,4 +1,4 @@
-/* What a command prints that has failed. */
+/* The report of a command that has failed. */
 import { printable } from '@sluice/core/internal/text'
 import { CommandError } from './errors.ts'
 

@@ -127,10 +127,10 @@ const HINTS: readonly (readonly [part: RegExp, hint: () => string])[] = [
       '. Here, the objects are reached by the operatorHandler of your Worker: set SLUICE_OBJECTS_URL and SLUICE_OBJECTS_TOKEN, and SLUICE_OBJECTS_BINDING if it is not LIMITS',
   ],
   [
-    // What only a framework has.
+    // Modules that only a framework has.
     /Client Component|cloudflare:|\$env|\$app|\$lib|astro:/,
     () =>
-      `. What only a framework has is not there in a terminal: export a limiter over the same database from a file of its own, and name it: ${limiterOption('--limits FILE')}`,
+      `. A terminal has no modules of a framework: export a limiter over the same database from a file of its own, and name it: ${limiterOption('--limits FILE')}`,
   ],
 ]
 

@@ -28,7 +28,7 @@ export function guardOfTheRest(
   if (cost === undefined) return undefined
   const rest = async (request: Request, context: unknown): Promise<Cost> => {
     const units = await cost(request, context)
-    // What is no cost is for the guard to refuse.
+    // The guard refuses an invalid cost.
     const isByUnit = typeof units === 'object' && units !== null && !Array.isArray(units)
     return isByUnit ? { ...units, request: 0 } : typeof units === 'number' ? 0 : units
   }

@@ -9,7 +9,7 @@ export type { Handler } from './running-job.ts'
 export { JobError } from './job.ts'
 export type { Job, JobErrorOptions } from './job.ts'
 
-// What is in a queue
+// The content of a queue
 export { countJobs, failedJobs, removeJobs, retryJobs } from './administer.ts'
 export type { FailedJobsOptions, JobCounts } from './administer.ts'
 export type { FailedJob } from './job.ts'

@@ -80,7 +80,7 @@ export class QueueWorker<Data> implements Worker {
       parts.listeners.delete(wake)
       signal?.removeEventListener('abort', this.#onAbort)
     })
-    // Who does not wait for it hears of an error all the same.
+    // An error is reported even if nobody waits for the end.
     this.ended.catch((error: unknown) => console.error('Sluice: A worker has ended:', error))
   }
 
@@ -186,7 +186,7 @@ export class QueueWorker<Data> implements Worker {
     const suspect = jobs.find(({ isSuspect }) => isSuspect)
     if (suspect) return this.#startAlone(suspect, jobs)
     this.#isStarting = true
-    // Who comes after a job that was denied for all would be denied, too; so would be the next of a flow.
+    // After a denial for all, the next job would be denied, too; after one for a flow, the next of that flow.
     let isPaused = false
     const parked = new Set<string>()
     let begun = 0

@@ -108,7 +108,7 @@ export class RunningJob<Data> {
     }
   }
 
-  /** The result of a job that was not even reserved for. What lost claims have left is then still there. */
+  /** The result of a job that was not even reserved for. The rest of lost claims is then still there. */
   untouched(): Result {
     return this.back('nobody', 0, this.claimed.lostFrom === this.claim)
   }

@@ -1,6 +1,6 @@
 import { objectOf } from '../json.ts'
 
-/** What fails before there is a connection: the system call that Node.js names in its error. */
+/** Failures before there is a connection: the system calls that Node.js names in errors. */
 const BEFORE_A_CONNECTION = /^(connect|getaddrinfo)$/
 
 /**

@@ -13,7 +13,7 @@ export type PassThrough =
   readonly string[] | ((request: UnpricedRequest) => boolean | Promise<boolean>)
 
 /**
- * What a vendor says is free: counting tokens (https://platform.claude.com/docs/en/build-with-claude/token-counting)
+ * Addresses that a vendor calls free: counting tokens (https://platform.claude.com/docs/en/build-with-claude/token-counting)
  * and OpenAI's moderation (https://developers.openai.com/api/docs/guides/moderation), which others charge for.
  */
 const FREE = /\/v1\/messages\/count_tokens$|^https:\/\/api\.openai\.com\/v1\/moderations$/

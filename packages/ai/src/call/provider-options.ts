@@ -26,7 +26,7 @@ const READ_BY_SDK: ReadonlySet<string> = /* @__PURE__ */ words(
    include_pings effort task_budget`,
 )
 
-/** What the options of a provider make of a call. */
+/** The effects of a provider's options on a call. */
 export interface OptionEffects {
   /** The fields of the body that they write, by the names that they have there. */
   readonly fields: Json
@@ -96,7 +96,7 @@ function refusal(option: string, isWritten: boolean, name: string): ConfigError 
 const snakeCase = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** What the SDK asks for when thinking is enabled without a budget. */
+/** The budget that the SDK asks for when thinking is enabled without one. */
 const DEFAULT_THINKING = 1_024
 
 /** Returns the largest number of tokens to think that a vendor's options name; the SDK adds it to the maximum. */

@@ -1,4 +1,4 @@
-/* What a provider's answers say about the operator, whom its clients are not to know. */
+/* Facts about the operator in a provider's answers, which clients are not to know. */
 import { forwardResponse } from '@sluice/core/internal/http'
 import { readText } from './read-body.ts'
 

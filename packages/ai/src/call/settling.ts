@@ -31,7 +31,7 @@ export function unitsUsed(
     reported.add(tier)
     onError(invalidOption('prices', `lack the service tier ${tier}: see withTiers`))
   }
-  // What has no price of its own has that of the model that was asked for.
+  // Without a price of its own, the requested model's price applies.
   const price = (): number => prices?.priceOf(usage, model, call.model) ?? 0
   const usd = Math.max(cost, prices?.live?.highest(call.pricedBy, price) ?? price())
   return { token: input + output, input_token: input, output_token: output, usd }

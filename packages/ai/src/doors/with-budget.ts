@@ -89,7 +89,7 @@ export interface Budgeted<Client> {
 
 /**
  * Holds a model client to a budget for each tenant: a call reserves the most that it may cost, and settles what it did
- * cost. What does not fit is not sent: OpenAI's and Anthropic's clients throw their 429, the AI SDK a `ModelCallDenied`.
+ * cost. A call that does not fit is not sent: OpenAI's and Anthropic's clients throw their 429, the AI SDK a `ModelCallDenied`.
  * The client of a tenant holds no key, so that it opens no WebSocket: only its calls over HTTP have one.
  *
  * @param client A client of OpenAI's or Anthropic's SDK, or a language model of the AI SDK.

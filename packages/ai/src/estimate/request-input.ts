@@ -79,7 +79,7 @@ export function inputTokens(
       // A role of more than 32 characters is none, and a template may pass it on.
       if (media.includes(key) || (NOT_INPUT.has(key) && !textOf(part['role'])[32])) continue
       if (isPicture && /^(image_url|source)$/.test(key)) continue
-      // What a tool was called with is sent as JSON.
+      // The input of a tool is sent as JSON.
       ;(key === 'input' ? data : texts).push(part[key])
     }
   }

@@ -12,7 +12,7 @@ import { isObject } from '../json.ts'
  * The tokens that a request may use, from its parsed JSON body: OpenAI's chat completions, responses and
  * legacy completions, Anthropic's messages, and what is compatible with them. Made for a reservation, so
  * each doubt goes to the safe side; a value that no provider accepts, such as a negative `max_tokens`,
- * counts as missing. What providers add by themselves, such as search results, cannot be seen.
+ * counts as missing. Additions of providers, such as search results, cannot be seen.
  *
  * @throws InputError `invalid_body` when the body is no object, or of more than a million values.
  * @throws ConfigError When an option is unknown or malformed, or `count` returns no number.

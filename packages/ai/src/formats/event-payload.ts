@@ -19,7 +19,7 @@ export function bytesMember(): AnswerDecoder {
       before += rest
       const start = /"bytes"\s*:\s*"/.exec(before)
       if (start === null) {
-        // What may yet become its name.
+        // The end may be the beginning of its name.
         before = before.slice(-32)
         return ''
       }
@@ -35,7 +35,7 @@ export function bytesMember(): AnswerDecoder {
   }
 }
 
-/** The bytes of base64. What is invalid stays as it is, to be counted. */
+/** The bytes of base64. Invalid text stays as it is, to be counted. */
 function fromBase64(base64: string): Uint8Array {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))

@@ -10,7 +10,7 @@ import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import { budget, type AnyLimitName } from './budget.ts'
 import { withOwnOptions } from '../own-options.ts'
 
-/** Options of `modelPolicies`. What is left out is not limited. */
+/** Options of `modelPolicies`. An amount that is left out is not limited. */
 export interface ModelPoliciesOptions<Partition extends Per = Per> {
   /** The owner of a budget: each combination of these dimensions, or `'global'`. */
   readonly per: Partition

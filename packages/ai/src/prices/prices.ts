@@ -144,9 +144,8 @@ export function definePrices(
 }
 
 /**
- * The price of a usage, in whole micro-dollars, rounded up; at most 10^14. What other models used
- * (`usage.otherModels`) has their prices, and so has a service tier
- * (`usage.tier`) of a table with tiers. Discounts and surcharges beside the list are not in it: batches,
+ * The price of a usage, in whole micro-dollars, rounded up; at most 10^14. Other models (`usage.otherModels`)
+ * have prices of their own, and so has a service tier (`usage.tier`) of a table with tiers. Discounts and surcharges beside the list are not in it: batches,
  * regions, tools that cost extra.
  *
  * @param model The model's name, as asked for or as answered.

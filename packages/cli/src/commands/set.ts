@@ -41,7 +41,7 @@ ${LIMITER_USAGE}`,
     const subject = partOf(subjectOf(values), rule)
     const settings = settingsIn(given, rule)
     await assertNotStopped(limiter, rule.name, subject, settings)
-    // What is set for good applies now: a temporary change would hide it until its end.
+    // A lasting change applies now: a temporary one would hide it until its end.
     const change = { ...settings, until: end ?? null } as PolicyChange
     return changeSettings(values, limiter, { [policy]: change }, subject)
   },

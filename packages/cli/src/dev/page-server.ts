@@ -29,7 +29,7 @@ export interface PageServer {
  */
 export async function startPageServer(port: number): Promise<PageServer> {
   const key = randomBytes(24).toString('base64url')
-  // Who may watch is decided before, by `isOwn`.
+  // `isOwn` has decided before that this reader may watch.
   const stream = dashboardHandler(createDashboard(), { authorize: () => true, relayKey: key })
   const server = createServer((request, response) => {
     answer(request, stream)

@@ -1,4 +1,4 @@
-/* What a few decisions that charge nothing tell of a store. */
+/* Findings about a store, from a few decisions that charge nothing. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError, type Decision, type Limiter } from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'

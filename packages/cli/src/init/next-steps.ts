@@ -1,4 +1,4 @@
-/* What is left to do after the files are written. */
+/* The steps that are left after the files are written. */
 import type { Template } from './template.ts'
 
 /** Facts about the project that change the steps. */

@@ -1,4 +1,4 @@
-/* What `sluice init` would write into a project. */
+/* The files and changes that `sluice init` would write into a project. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -17,7 +17,7 @@ interface NewlyDenied extends Readonly<Sum> {
   readonly since: string
 }
 
-/** What a change of limits denies that was allowed before. */
+/** The calls that a change of limits denies, and that were allowed before. */
 export interface NewDenials extends Readonly<Sum> {
   /** Of these calls, the least number for which every policy in dollars has room, one after another. */
   readonly covered: number

@@ -10,7 +10,7 @@ export interface SmallestLimits extends Suggestion {
   readonly notes: readonly string[]
 }
 
-/** What a change of limits would have done. */
+/** The effects that a change of limits would have had. */
 export interface Preview {
   /** The settings that change, a line each. */
   readonly changes: readonly string[]

@@ -1,4 +1,4 @@
-/* What the imports of a project's files lead to. */
+/* The targets of the imports of a project's files. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, posix, sep } from 'node:path'

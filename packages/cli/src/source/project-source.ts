@@ -18,7 +18,7 @@ const SOURCE = /(?<!\.(?:d|test|spec))\.[cm]?[jt]sx?$/
 /** The source files of a project, by their paths from its folder, with slashes. */
 export interface ProjectSource extends SourceFiles {
   readonly texts: ReadonlyMap<string, string>
-  /** What could not be read or parsed so far. */
+  /** The files that could not be read or parsed so far. */
   readonly unread: Set<string>
 }
 

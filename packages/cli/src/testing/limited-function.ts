@@ -14,7 +14,7 @@ interface Scope {
   readonly module: SourceModule
   /** All values that the variables of the functions around it are given. None for a parameter. */
   readonly locals: ReadonlyMap<string, readonly Node[]>
-  /** What is followed at the moment: a name that leads to itself leads nowhere. */
+  /** The names that are being followed: one that leads to itself leads nowhere. */
   readonly followed: readonly Node[]
 }
 

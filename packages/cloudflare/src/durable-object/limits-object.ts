@@ -59,7 +59,7 @@ export class LimitsObject extends DurableObject {
     await Promise.all([storage.deleteAll(), storage.deleteAlarm()])
   }
 
-  /** Ends the object: the next call loads what is stored. What this one has not stored has not happened. */
+  /** Ends the object: the next call loads what is stored. A change that was not stored has not happened. */
   #die(error: unknown): never {
     this.ctx.abort(error instanceof Error ? error.message : String(error))
     throw error

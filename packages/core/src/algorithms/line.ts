@@ -27,7 +27,7 @@ export interface Line {
 
 export const EMPTY: Line = { turn: 0, flows: new Map(), tickets: [] }
 
-/** Who asks: the numbers that an entry has beside its limit and cost. A ticket of 0 is none. */
+/** The caller as numbers that an entry has beside its limit and cost. A ticket of 0 is none. */
 export interface Asker {
   readonly ticket: number
   readonly flow: number
@@ -83,7 +83,7 @@ export function without(line: Line, id: number, now: number, isServed: boolean):
   const own = waiting.find((ticket) => ticket.id === id)
   if (!own) return lineOf(line.turn, line.flows, waiting)
   const flows = new Map(line.flows)
-  // Who leaves gives back what its flow was promised last.
+  // A caller that leaves gives back the last promise to its flow.
   if (!isServed && flows.get(own.flow) === own.turn + own.cost) flows.set(own.flow, own.turn)
   const turn = isServed ? Math.max(line.turn, own.turn) : line.turn
   const others = waiting.filter((ticket) => ticket !== own)

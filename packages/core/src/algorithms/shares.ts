@@ -21,7 +21,7 @@ import {
 } from './share-state.ts'
 import { settlingShares, sharesLua } from './shares-lua.ts'
 
-/** Who asks: numbers that an entry has beside its limit and cost. */
+/** The caller as numbers that an entry has beside its limit and cost. */
 export interface Asker extends Claim {
   /** From 1 on. */
   readonly member: number

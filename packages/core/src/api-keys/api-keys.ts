@@ -82,7 +82,7 @@ export function apiKeys(
     const stored = parseStored(text)
     const isKnown = stored?.hash === hash
     const lookUp = { at, stored: isKnown ? stored : undefined }
-    // What was revoked or made meanwhile is no longer what it was.
+    // A key that was revoked or made meanwhile changes its list.
     ;(isKnown ? unknown : known).delete(hash)
     ;(isKnown ? known : unknown).set(hash, lookUp)
     if (isKnown && !isExpired(stored, at) && !(Math.abs(at - Number(used ?? -Infinity)) < USE_MS)) {

@@ -1,4 +1,4 @@
-/* What has changed in the document of settings: kept beside it, in the field `history`, the newest last. */
+/* The changes of the document of settings: kept beside it, in the field `history`, the newest last. */
 
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
@@ -62,7 +62,7 @@ export function assertAuthor(
 const MAX_ENTRIES = 100
 const MAX_CHARACTERS = 100_000
 
-/** Parses a stored history, the newest last. What another version may have written is left out. */
+/** Parses a stored history, the newest last. Entries of an unknown form are left out. */
 export function parseHistory(text: string | undefined): readonly HistoryEntry[] {
   try {
     const stored: unknown = JSON.parse(text ?? '[]')

@@ -39,7 +39,7 @@ export function parseRecord(
   return parsed
 }
 
-/** Returns the text of a record with changes. What is not changed and has not ended stays, valid or not. */
+/** Returns the text of a record with changes. Other fields that have not ended stay, valid or not. */
 export function editRecord(
   text: string | undefined,
   changes: readonly Change[],

@@ -16,7 +16,7 @@ import { assertDimensionName, assertHeaderName } from './names.ts'
 export interface JwtSubjectOptions {
   /**
    * The shared secret of an HMAC signature: at least 32 characters. Or a function that returns it, called at
-   * the first request: a build has no secret. What it returns is kept.
+   * the first request: a build has no secret. Its result is kept.
    */
   readonly secret?: string | (() => string | undefined) | undefined
   /** The URL of the issuer's public keys, a JWKS. */

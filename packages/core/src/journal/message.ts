@@ -1,5 +1,5 @@
 /*
- * What a place is asked to do, as text: data, and the names of functions. No function travels: a platform's
+ * Calls to a place as text: data, and the names of functions. No function travels: a platform's
  * calls would turn it into a stub in silence.
  */
 import type { PolicyRule } from '../policies/policy.ts'

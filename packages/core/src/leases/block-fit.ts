@@ -4,7 +4,7 @@ import type { Fit } from '../stores/store.ts'
 import { availableTo, chargeOf, checkFitArguments, fitArgument } from '../lua/expressions.ts'
 
 /**
- * What nobody waits for is at most this part of the units that are free: when few are left, other processes
+ * Units that nobody waits for are at most this part of those that are free: when few are left, other processes
  * get some, too.
  */
 const PART = 4

@@ -54,7 +54,7 @@ export function countedRules(policies: readonly PolicyRule[]): readonly PolicyRu
   return rules
 }
 
-/** Returns true if an entry may be served by a lease. What is in shadow is not. */
+/** Returns true if an entry may be served by a lease. A shadow is not. */
 export const isLeased = ({ policy, enforced }: Entry): boolean =>
   enforced && termsOf(policy) !== undefined
 

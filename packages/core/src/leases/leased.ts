@@ -70,7 +70,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
     async check(given) {
       const request = { ...given, policies: countedRules(given.policies) }
       const { mark, fit, apply, entries } = request
-      // What is released when nobody settles it can be released by every process.
+      // A reservation that is released if nobody settles it can be released by every process.
       if (reserving && apply && isKept(mark) && entries.some(isLeased)) {
         return reserving.reserve(request, mark)
       }

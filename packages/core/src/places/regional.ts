@@ -129,7 +129,7 @@ function countAnswers(
   }
 }
 
-/** Finds places by the names of policies. What is no count is in home. */
+/** Finds places by the names of policies. Records are in home. */
 function placesOf(perRegion: ReadonlySet<string>): PlacesBy {
   const prefixes = new Set<string>()
 

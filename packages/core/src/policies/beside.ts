@@ -1,4 +1,4 @@
-/* What the policies that stand beside a limit have in common, such as its shares or its line. */
+/* The common part of policies that stand beside a limit, such as its shares or its line. */
 import type { LimitContext } from './limit.ts'
 import type { PolicyRule } from './policy.ts'
 import type { Rollout } from './rollout.ts'

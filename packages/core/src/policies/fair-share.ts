@@ -57,7 +57,7 @@ const SHARES: Kind = {
 }
 
 /**
- * Divides a limit fairly between tenants, or whatever else `between` names. Who is alone may use nearly all of it.
+ * Divides a limit fairly between tenants, or whatever else `between` names. A tenant alone may use nearly all of it.
  * As soon as others ask, each gets its guarantee and, by weight, its part of the rest within one window; what one
  * leaves idle is lent to the others. The limit itself stays exact: a policy of its own, beside one named
  * `<name>.share`. In Redis the shares of a limit are one hash, with up to 1_100 fields.

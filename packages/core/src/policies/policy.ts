@@ -29,7 +29,7 @@ export interface PolicyOptions<
    */
   readonly onMissing?: 'error' | 'skip'
   /**
-   * `'shadow'` counts as if the policy were enforced, and never denies. What it would deny has
+   * `'shadow'` counts as if the policy were enforced, and never denies. A request that it would deny has
    * `fits: false` in the decision and emits the event `shadow`. @default 'enforce'
    */
   readonly mode?: Mode

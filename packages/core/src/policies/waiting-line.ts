@@ -43,7 +43,7 @@ const LINE: Kind = {
 
 /**
  * Puts a line before a limit, for requests that wait until they fit (`waitFor`, `waiting`). They are let in one after
- * another. Who comes while others wait is denied, or waits behind them. The line is a second policy, `<name>.line`.
+ * another. A caller that comes while others wait is denied, or waits behind them. The line is a second policy, `<name>.line`.
  *
  * @param policy A policy with one window or a bucket, which is neither leased nor in stripes.
  * @throws ConfigError When it is another policy, or an option is unknown or out of range.

@@ -20,7 +20,7 @@ export interface CancelByIdOptions<Unit extends string = string> {
  * Gives back what a process has reserved under an `id` of yours, if it has died before it told anybody its data: for
  * work that is done again. Whatever became of that reservation, it charges nothing from then on. Two round trips.
  *
- * What leases have served in the process that died, and stripes, stay charged.
+ * Units that leases have served in the process that died, and stripes, stay charged.
  *
  * @returns `applied: false` with `why: 'nothing_charged'` if nothing was reserved, or its time is over; with
  * `'settled_before'` if it was settled less than a minute ago.

@@ -106,7 +106,7 @@ export async function reserve<
   }
   let outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
-    // What dead holders have left may be all that is missing.
+    // The slots of dead holders may be all that is missing.
     const swept = await releaseDue(unsettled, runtime, outcome, call.waitUntil)
     if (swept > 0) outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   }

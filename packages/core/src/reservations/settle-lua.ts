@@ -36,7 +36,7 @@ function scriptArgs(request: SettleRequest, settlementOf: SettlementOf): string[
     ({ policy, reserved, actual }) =>
       isLocal || openKey || actual > reserved || settlementOf(policy).needsTime,
   )
-  // What is likely to be done, in the order of the script, which writes it again only if it does something else.
+  // The likely result, in the order of the script, which writes it again only if the result differs.
   const settled = corrections
     .toSorted((a, b) => a.index - b.index)
     .map(({ markIndex, reserved, actual }) => `${markIndex}:${actual - reserved}`)

@@ -152,7 +152,7 @@ export function correctionsOf(
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalidReservation()
     const used = policy.algorithm.traits?.held ? 0 : actual(policy.unit, reserved)
-    // What a store has charged is not known if its reply was lost, or if the charge may have been released.
+    // The charge is unknown if the store's reply was lost, or if it may have been released.
     const isEqual = used === reserved && madeIn === 'store' && !openKey
     // Policies that share a key share its charge.
     if (isEqual || corrections.some(({ key }) => key === charge.key)) continue

@@ -171,7 +171,7 @@ const sharedName = (key: string, policy: string): string => `${key} ${policy}`
 
 function nameOf(entry: Entry): string {
   const { key, policy } = entry
-  // Who asks for a share has a verdict of its own.
+  // Each member of a share has a verdict of its own.
   if (policy.numbers)
     return sharedName(key, policy.numbers.names.map((name) => entry[name as 'limit']).join())
   return policy.keyspace ? sharedName(key, policy.name) : key

@@ -1,4 +1,4 @@
-/* What `cacheDenials` remembers of a partition, and what that says of a later request. */
+/* The memory of `cacheDenials` of a partition, and its answer to a later request. */
 import type { Entry, Verdict } from './store.ts'
 
 /** The store's latest verdict on one entry of a denied request. */

@@ -191,7 +191,7 @@ function grow(state: Adaptation, measured: Measured, { min, max }: Bounds): Adap
   if (!isUsed(limit, measured)) return phase === 'falling' ? { ...state, ...SEARCHING } : state
   const well = { ...state, ...SEARCHING, healthy: limit }
   if (isBelowGoal(state)) {
-    // What was possible before an incident is reached in two steps.
+    // The limit of before an incident is reached in two steps.
     const next = attempts > 0 ? Math.max(2 * limit, goal / 2) : 2 * limit
     const reached = between(Math.min(next, AT_GOAL * goal), min, max)
     return { ...well, phase: 'returning', limit: reached, capacity: goal }

@@ -48,7 +48,7 @@ const MAX_WAIT_MS = 61_000
  * one record in the store: each reads it once a second along with a decision, and one of them writes it.
  *
  * Observe every call to the upstream, as close to it as you can: a response of your own limiter is no answer of the
- * upstream. What counts as latency is the time until `call` resolves: for `fetch`, until the answer begins.
+ * upstream. Latency is the time until `call` resolves: for `fetch`, until the answer begins.
  *
  * @throws ConfigError When an option is unknown or out of range. `createLimiter` throws if the policy is missing, or has
  * no such limit.

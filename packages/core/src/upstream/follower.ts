@@ -196,7 +196,7 @@ export class Follower {
         this.#keep(next, text)
       }
     } catch {
-      // The store reports its own failures. What calls have shown is written later.
+      // The store reports its own failures. The results of calls are written later.
       this.#sameSince = this.#now
     } finally {
       this.#writingSince = -Infinity

@@ -1,4 +1,4 @@
-/* What the outcome of a call says about its upstream. */
+/* The outcome of a call as a sign of its upstream. */
 
 /**
  * It is well; it has failed; it answers, but says nothing about how it is; or the outcome says nothing about it at all.

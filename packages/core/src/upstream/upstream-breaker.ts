@@ -30,7 +30,7 @@ export interface UpstreamBreakerOptions<Answer> {
   readonly failures?: number
   /** The pause in milliseconds, from 1 to 60,000, after each of which one call tries the upstream. @default 1_000 */
   readonly pauseMs?: number
-  /** Called for each fallback, to count or log it. What it throws is logged, and changes nothing. @default none */
+  /** Called for each fallback, to count or log it. Its errors are logged, and change nothing. @default none */
   readonly onFallback?: (reason: FallbackReason) => void
 }
 

@@ -12,7 +12,7 @@ const LONGEST_WAIT_MS = 300_000
 
 /**
  * Returns a limiter whose `check`, reservations and adapters wait at most this long for what would be denied, if each
- * policy that denies it has a `waitingLine`. What would take longer is denied at once. `peek` never waits.
+ * policy that denies it has a `waitingLine`. A longer wait is denied at once. `peek` never waits.
  *
  * A request that waits costs three calls to the store, and at most 12.
  *

@@ -109,7 +109,7 @@ export class Wait {
   async #wait(first: LongestLine, take: (outcome: Outcome) => void): Promise<Waited['outcome']> {
     let line = first
     while (this.#looks < MAX_LOOKS) {
-      // Who would wait too long even without those before it stands in none.
+      // A wait that is too long even without others needs no line.
       if (line.fitsAt > this.#deadline) return 'denied'
       const dueMs = await this.#stand(line).catch((error: unknown) => this.#dueAsTold(error))
       if (dueMs === undefined) return 'denied'
@@ -139,7 +139,7 @@ export class Wait {
     return 'denied'
   }
 
-  /** Returns the time until it looks half-way. Who would not wait so long alone looks for the first time before that. */
+  /** Returns the time until it looks half-way. The first look is earlier if the wait alone is shorter. */
   #halfOf(dueMs: number, { aloneAt }: LongestLine): number {
     const halfMs = Math.ceil(dueMs / 2)
     if (this.#looks > 0) return halfMs
@@ -236,7 +236,7 @@ interface LongestLine extends LinedEntries {
 
 /**
  * Returns the line of the limit that denies for the longest, or `undefined` if nothing denies, or one that has no line, or
- * for ever. Who waited in several at once would hold up all that wait for a shorter one.
+ * for ever. A caller waits in one line only: in two, it would hold up both.
  */
 function longestLine(
   entries: readonly Entry[],

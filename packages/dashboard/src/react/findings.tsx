@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { View } from '../view.ts'
 
-/** What somebody should look at, each a sentence with its evidence. Nothing if nobody looks for findings. */
+/** Findings to look at, each a sentence with its evidence. Nothing if nobody looks for findings. */
 export function Findings({ view }: { readonly view: View | undefined }): ReactNode {
   const findings = view?.findings
   if (!findings) return null

@@ -12,7 +12,7 @@ const PERIODS: Readonly<Record<keyof typeof RANGES, string>> = {
 export interface PeriodSums {
   readonly allowed: number
   readonly denied: number
-  /** What the denied calls would have cost, in micro-dollars. */
+  /** The cost of the denied calls, had they been made, in micro-dollars. */
   readonly avoidedUsd: number
 }
 

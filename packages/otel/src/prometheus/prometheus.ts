@@ -19,7 +19,7 @@ export interface PrometheusOptions extends MeasureOptions {
    * `proxy.ts` and again for routes. @default each limiter counts for itself
    */
   readonly name?: string
-  /** The most series. What comes later is counted without labels. At most 2,000. @default 1_000 */
+  /** The most series. Later ones are counted without labels. At most 2,000. @default 1_000 */
   readonly maxSeries?: number
   /**
    * The most tenants whose use of a budget is shown, by budget: those that have used the largest share, among the ones

@@ -51,7 +51,7 @@ export class TopBudgets {
     return this.#budgets.get(policy)?.has(tenant) === true
   }
 
-  /** Takes over the shares that a tenant has used by now, by policy. What it has no share of is no budget of it. */
+  /** Takes over the shares that a tenant has used by now, by policy. A policy without a share is no budget of it. */
   correct(subject: Subject, shares: ReadonlyMap<string | undefined, number>): void {
     const { tenant = '' } = subject
     for (const [policy, uses] of this.#budgets) {

@@ -149,7 +149,7 @@ export class QueueModel {
     if (job.where === 'unsettled') {
       if (result.kind === 'settled') {
         this.#remove(job)
-        // What it has given back may be what others wait for.
+        // Others may wait for the units that it has given back.
         this.#pausedUntil = Math.min(this.#pausedUntil, this.#now)
         this.#lines.unpark(this.#lines.of(job.flow))
       }

@@ -47,7 +47,7 @@ export const createTarget = (source: LimitSource, current: number): Target => ({
  * Ends a reading: learns from its trial, and chooses the next. Returns false if nothing is left to try.
  *
  * @param most The largest limit that the policy can have.
- * @param isShared True if tenants that may be denied use up the budget of others. What a raised limit lets in
+ * @param isShared True if tenants that may be denied use up the budget of others. Calls that a raised limit lets in
  * from the beginning may then deny others, so it is tried again.
  */
 export function nextTrial(target: Target, most: number, isShared: boolean): boolean {

@@ -40,7 +40,7 @@ export async function* spreadRows(
 const callsOf = (rows: readonly Call[], periodMs: number): Call[] =>
   rows.flatMap((row) => spread(row, periodMs)).toSorted((a, b) => a.at - b.at)
 
-/** Returns what a row of a usage export sums up. What was denied counts as it was estimated. */
+/** Returns the calls that a row of a usage export sums up. Denied ones count as they were estimated. */
 export function sumOf(row: Call): CallSum {
   const {
     requests: calls = 0,

@@ -9,7 +9,7 @@ const HASHES_PER_CALL = 100
 /**
  * Removes the counters of hashes whose names, after their family, begin with one of `starts`.
  *
- * @throws StoreError When the store fails. What was removed before is gone: call it again.
+ * @throws StoreError When the store fails. Counters that were removed before are gone: call it again.
  */
 export async function removeCounters(
   records: Records,

@@ -100,7 +100,7 @@ export class Cells {
   /** Adds the smallest cell to the rest of its family, if the new one has become larger. */
   #makeRoom({ hour, id, values }: Cell): boolean {
     const rank = rankOf(id, this.#hasDollars)
-    // What corrects an earlier count belongs where that is.
+    // A correction goes to the place of the count that it corrects.
     if (!rank || (values[0] ?? 0) <= 0) return false
     const amount = values[rank.by] ?? 0
     const size = this.#sizes.add(keyOf(hour, id), amount)

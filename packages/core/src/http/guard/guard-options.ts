@@ -89,7 +89,7 @@ export interface GuardOptions<
   ) => Response | undefined | Promise<Response | undefined>
   /**
    * Keeps background work running after the response, on platforms that pass no context: `after` of
-   * Next.js. What it throws is logged. @default the `waitUntil` of the last value of the context, if it has one
+   * Next.js. Its errors are logged. @default the `waitUntil` of the last value of the context, if it has one
    */
   readonly waitUntil?: WaitUntil | undefined
 }

@@ -18,8 +18,8 @@ export type ReservingOptions = Pick<ReserveOptions, 'settleWithin' | 'unsettled'
 
 /**
  * Has a guard reserve the cost of a request instead of charging it for good. The handler corrects it with
- * `reservationOf(request)`. Requests, tokens, dollars and calls in flight are one decision. What the
- * handler does not settle stays charged as it was estimated, except calls in flight: they end with the
+ * `reservationOf(request)`. Requests, tokens, dollars and calls in flight are one decision. An
+ * estimate that the handler does not settle stays charged, except calls in flight: they end with the
  * response.
  *
  * @param cost The estimate, or a function of the request that returns it.

@@ -1,7 +1,7 @@
 import { InputError } from '../../errors.ts'
 
 /**
- * Reads a body in the chunks that it comes in, up to a length. What `see` throws is thrown once the rest has been
+ * Reads a body in the chunks that it comes in, up to a length. An error of `see` is thrown once the rest has been
  * read, unseen: a server that leaves a body unread resets the connection, and the client loses its answer.
  *
  * @param maxBytes The longest body, in bytes.
