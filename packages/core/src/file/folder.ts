@@ -127,13 +127,12 @@ function putMessage({ states }: PlaceStates, call: PlaceCall): string {
   return runMessage({ kind, keys: [], data: { rows }, startedAt: 0 })
 }
 
-/** @throws StoreError When a file would lose a part of a state. */
+/** @throws StoreError When a file would lose a part of an algorithm's state. */
 function assertKept(call: PlaceCall, key: string, state: unknown): void {
-  const lost = lostIn(state)
-  if (lost === undefined) return
   const entry = 'check' in call && call.check.entries.find((one) => one.key === key)
-  const owner = entry ? `the algorithm "${entry.policy.algorithm.id}"` : 'an operation of your own'
-  const message = `A state of ${owner} has a ${lost}, which a file cannot keep; use finite numbers, texts, arrays, plain objects and Maps`
+  const lost = entry && lostIn(state)
+  if (!entry || lost === undefined) return
+  const message = `A state of the algorithm "${entry.policy.algorithm.id}" has a ${lost}, which a file cannot keep; use finite numbers, texts, arrays, plain objects and Maps`
   throw new StoreError('store_refused', message)
 }
 
