@@ -89,25 +89,37 @@ export function placedStore(
     }
   }
 
+  const accepted = new WeakSet<readonly PolicyRule[]>()
+
+  function accept(policies: readonly PolicyRule[]): void {
+    places.accept(policies, leases !== undefined)
+    accepted.add(policies)
+  }
+
   return {
-    accept(policies) {
-      places.accept(policies, leases !== undefined)
-    },
+    accept,
 
     placeOf({ policies, entries, reads }) {
       // Leases know more than one call.
       if (policies.some(isLeased) || entries.some(isOnLease)) return undefined
-      const of = new Set([...entries, ...reads].map(({ key }) => ofKey(key)))
-      return of.size === 1 ? [...of][0] : undefined
+      const [place, ...others] = new Set([...entries, ...reads].map(({ key }) => ofKey(key)))
+      return others.length > 0 ? undefined : place
     },
 
     async check(given) {
-      const { entries, mark, reads } = given
+      const { entries, mark, policies, reads } = given
       const isLease = entries.some(isOnLease)
-      if (isLease) assertNotLeasedOutside(places, given)
+      // A wrapper may have kept the question of `createLimiter` to itself, or count by other rules than the limiter's.
+      if (policies[0] && !accepted.has(policies)) {
+        if (isLease && !policies.some(isLeased)) {
+          const rule = `must not be ${factory}(…): set ${places.leasing}`
+          throw new ConfigError('invalid_option', 'leased.store', rule)
+        }
+        accept(policies)
+      }
       const request = {
         ...given,
-        policies: units ? units.countedRules(given.policies) : given.policies,
+        policies: units ? units.countedRules(policies) : policies,
         entries: entries.map((entry) => Object.assign({}, entry, { place: ofKey(entry.key) })),
       }
       const place = placeOfRequest(places, request)
@@ -157,17 +169,6 @@ export function placedStore(
 }
 
 const isOnLease = ({ policy }: Entry): boolean => isLeased(policy)
-
-/** @throws ConfigError When `leased(…)` around this store counts by other rules than the limiter's. */
-function assertNotLeasedOutside(places: PlacesBy, { entries, policies }: StoreRequest): void {
-  const isOutside = entries.some(({ policy, index }) => {
-    const rule = policies[index]
-    return isLeased(policy) && rule !== undefined && !isLeased(rule)
-  })
-  if (!isOutside) return
-  const rule = `must not be ${places.factory}(…): set ${places.leasing}`
-  throw new ConfigError('invalid_option', 'leased.store', rule)
-}
 
 /** @throws ConfigError When another place counts a policy of a reservation that is to be released. */
 function assertReleasable({ entries }: StoreRequest, place: string, hasUnits: boolean): void {
