@@ -92,7 +92,8 @@ export type {
   StoredState,
   Traits,
 } from './algorithms/algorithm.ts'
-export { isChargeable, isDenied, isOutdated } from './stores/store.ts'
+export { isChargeable } from './stores/decide-on.ts'
+export { isDenied, isOutdated } from './stores/store.ts'
 export type {
   Entry,
   Operation,

@@ -1,13 +1,11 @@
 /*
- * Several windows over one log.
+ * Several windows over one log. Each member carries a running sum: the units of all requests so far, its own included. The
+ * units in a window are one subtraction then: the newest sum less the sum before the first member in the window, which a
+ * binary search finds.
  *
- * Each member of the log carries a running sum: the units of all requests so far, its own included. The
- * units in a window are one subtraction then: the newest sum less the sum before the first member in the
- * window. That member is found by a binary search, so no window has to be added up.
- *
- * A sum that only grew would leave the integers that a double holds exactly. So it wraps to 0 at
- * SUM_MODULUS, like an odometer, and so do differences of sums. They stay right as long as the log holds
- * fewer units than the modulus, which the policy's `maxUnits` makes sure of.
+ * A sum that only grew would leave the integers that a double holds exactly. So it wraps to 0 at SUM_MODULUS, like an
+ * odometer, and so do differences of sums. They stay right as long as the log holds fewer units than the modulus, which the
+ * policy's `maxUnits` makes sure of.
  */
 import type { Algorithm, AlgorithmInput, Settlement, SettlementTwins } from './algorithm.ts'
 import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
@@ -33,8 +31,8 @@ interface Member {
 type LogState = Member[]
 
 /**
- * Counts in several windows over one log. Exact: the log holds one member per allowed request, for all
- * windows. Its params: a window, and the longest of the windows, in milliseconds.
+ * Counts in several windows over one log. Exact: the log holds one member per allowed request, for all windows. Its params:
+ * a window, and the longest of the windows, in milliseconds.
  */
 export const sharedLogAlgorithm: Algorithm<LogState> = {
   id: 'log',
@@ -72,8 +70,7 @@ $at = at`,
 export const sharedLogSettlement: SettlementTwins<LogState> = {
   needsTime: true,
 
-  // The sums of all later members change with the charge. If these are too many, nothing is given back, and
-  // units beyond the charge are charged now.
+  // All later sums change with the charge. If these are too many, nothing is given back, and units beyond it are charged now.
   settle(members: LogState = [], settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement
     const [, longest = 1] = params
@@ -162,7 +159,7 @@ if prunes then redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ${longest}) end
 redis.call('ZADD', key, at, ${luaMember('total', cost)})
 if prunes or not newest or skewed then redis.call('PEXPIRE', key, ${2 * longest} + slack) end`
 
-/** Returns the members with another cost for one of them. The sums after it move by the difference. */
+/** Returns the members with another cost for one. The sums after it move by the difference. */
 function replaceCost(members: LogState, index: number, actual: number): LogState {
   const more = actual - (members[index]?.cost ?? 0)
   const corrected = members.slice(0, index)
@@ -202,8 +199,8 @@ const luaReadLatest = `$rows, $total = redis.call('ZRANGE', key, -${LATEST}, -1,
 ${luaParseNewest('$')}`
 
 /**
- * Finds the first member in the window: `low` is its position in `rows`. If it is older than all that were
- * read, `rows` becomes that one alone, and `after` the number of members in the window before the next read.
+ * Finds the first member in the window: `low` is its position in `rows`. If it is older than all that were read, `rows`
+ * becomes that one alone, and `after` the number of members in the window before the next read.
  */
 const luaFindFirst = (
   window: number,
@@ -220,8 +217,8 @@ end
 `
 
 /**
- * Subtracts sums to find the units in the window, and, for a cost that does not fit, reads on to the member
- * whose expiry makes room. If each member has one unit, it is the one that as many follow as may stay.
+ * Subtracts sums to find the units in the window, and, for a cost that does not fit, reads on to the member whose expiry
+ * makes room. If each member has one unit, it is the one that as many follow as may stay.
  */
 const luaCountUsed = (window: number): string => `local used = 0
 reset = ${window}

@@ -4,6 +4,7 @@
  * its counts.
  */
 import { FOREIGN } from './algorithm.ts'
+import { divide } from './shares-lua-divide.ts'
 import { HEADROOM, MAX_HEADROOM, MAX_MEMBERS, MAX_NEWCOMERS, OTHERS, SLOTS } from './share-state.ts'
 
 /** The numbers before the amounts, in the order in which Redis has them. */
@@ -28,8 +29,12 @@ end
 `
 }
 
-/** The functions of both scripts. Amounts by slot are lists from 0 on, by age. `room` and `parts` are those of the loans. */
-export const functions = (window: number, least: number): string => `
+/** The functions of both scripts. */
+export const functions = (window: number, least: number): string =>
+  AMOUNTS + FIELDS + USE + lendable(least) + PARTS + divide + READ + charge(window)
+
+/** Amounts by slot: lists from 0 on, by age. */
+const AMOUNTS = `
 local function noAmounts() return { [0] = 0${', 0'.repeat(SLOTS)} } end
 local function numbersIn(text)
   local found, size = noAmounts(), 0
@@ -45,7 +50,14 @@ end
 local function amountsText(amounts)
   return string.format('${'%.0f:'.repeat(SLOTS + 1)}', unpack(amounts, 0, ${SLOTS}))
 end
-${luaField('shares', SHARES, ['counts', 'weights', 'guarantees'])}${luaField('member', MEMBER, ['counts'])}local function rolled(amounts, slots)
+`
+
+const FIELDS =
+  luaField('shares', SHARES, ['counts', 'weights', 'guarantees']) +
+  luaField('member', MEMBER, ['counts'])
+
+/** The units of shares, or of a member, that count in a slot. */
+const USE = `local function rolled(amounts, slots)
   local found = noAmounts()
   for age = slots, ${SLOTS} do found[age] = amounts[age - slots] end
   return found
@@ -65,11 +77,17 @@ local function largestIn(shares, slot)
   if windows == 0 then return math.max(shares.largest, shares.largestBefore) end
   return windows == 1 and shares.largest or 0
 end
-local function lendable(shares, slot, limit)
+`
+
+/** The part of the limit that may be lent. */
+const lendable = (least: number): string => `local function lendable(shares, slot, limit)
   local headroom = math.max(math.ceil(limit / ${HEADROOM}), largestIn(shares, slot), ${least})
   return limit - math.min(headroom, math.floor(limit / ${MAX_HEADROOM}))
 end
-local function sumOf(amounts, count)
+`
+
+/** The level of parts or loans, as `room` for so many `parts`, and its amount for a claim. */
+const PARTS = `local function sumOf(amounts, count)
   local sum = 0
   for age = 0, count - 1 do sum = sum + amounts[age] end
   return sum
@@ -88,97 +106,9 @@ local function partLevel(shares, slot, lent, asker, without)
   return levelOf(lent, sumOf(shares.weights, left) + asker.weight - without.weight,
     sumOf(shares.guarantees, left) + asker.guarantee - without.guarantee)
 end
--- Counts together the members past the first ones.
-local function countTogether(using, slot, others, gone)
-  table.sort(using, function(a, b)
-    if a.used ~= b.used then return a.used > b.used end
-    return tonumber(a.id) < tonumber(b.id)
-  end)
-  others = others or noCounts(slot)
-  others.counts, others.slot = rolled(others.counts, slot - others.slot), slot
-  for at = #using, ${MAX_MEMBERS + 1}, -1 do
-    local member = using[at].member
-    local counts = rolled(member.counts, slot - member.slot)
-    for age = 0, ${SLOTS} do others.counts[age] = others.counts[age] + counts[age] end
-    gone[#gone + 1] = using[at].id
-    using[at] = nil
-  end
-  return others
-end
--- The level of the loans if those that are content get no more than what they are likely to ask for.
-local function loanLevel(weights, guarantees, content, room, lent)
-  while weights > 0 do
-    local levelRoom, parts = levelOf(room, weights, guarantees)
-    local above = {}
-    for _, each in ipairs(content) do
-      if each.likely >= amount(levelRoom, parts, each.member) then
-        above[#above + 1] = each
-      else
-        room, weights, guarantees = room - each.likely, weights - each.member.weight, guarantees - each.member.guarantee
-      end
-    end
-    if #above == #content then return levelRoom, parts end
-    content = above
-  end
-  return lent, 0
-end
--- Divides the limit anew. Sets the member with this id, the others, the number of both, and the fields to remove.
-local function divide(shares, slot, limit, id)
-  local total, largest = inUse(shares, slot, 1), largestIn(shares, slot)
-  local partRoom, partParts = partLevel(shares, shares.slot, lendable(shares, shares.slot, limit), noClaim, noClaim)
-  local lent = lendable(shares, slot, limit)
-  local wasFull = shares.fullSlot >= slot - 1 or total > limit - largest
-  local wasHeldDown = shares.fullSlot >= slot - ${SLOTS + 1}
-  if math.floor(slot / ${SLOTS}) ~= math.floor(shares.slot / ${SLOTS}) then
-    shares.largest, shares.largestBefore = 0, largest
-  end
-  shares.counts, shares.slot = rolled(shares.counts, slot - shares.slot), slot
-  shares.weights, shares.guarantees = noAmounts(), noAmounts()
-  local rows, using, gone, others = redis.call('HGETALL', key), {}, {}, nil
-  for at = 1, #rows, 2 do
-    if rows[at] ~= '#' then
-      local member = memberOf(rows[at + 1])
-      if not member or slot - member.slot > ${SLOTS} then
-        gone[#gone + 1] = rows[at]
-      elseif rows[at] == '${OTHERS}' then
-        others = member
-      else
-        using[#using + 1] = { id = rows[at], member = member, used = inUse(member, slot, 1) }
-      end
-    end
-  end
-  shares.merged = #using + (others and 1 or 0) > ${MAX_MEMBERS}
-  if shares.merged then others = countTogether(using, slot, others, gone) end
-  local room, content = lent, {}
-  local function likelyUse(member, used)
-    local latest, oldest = member.counts[member.slot - slot + 1] or 0, -1
-    for age = 0, ${SLOTS} - (slot - member.slot) do
-      if member.counts[age] > 0 then oldest = age end
-    end
-    local pace = (used - largest) * ${SLOTS} / math.max(1, oldest + slot - member.slot)
-    local held = wasHeldDown and latest * ${SLOTS} or 0
-    return math.max(used, inUse(member, slot, 0) + 2 * latest, math.floor(pace), held)
-  end
-  if others then room = room - likelyUse(others, inUse(others, slot, 1)) end
-  for _, each in ipairs(using) do
-    local member, used = each.member, each.used
-    if each.id == id then shares.mine = member end
-    local age = slot - member.slot
-    shares.weights[age] = shares.weights[age] + member.weight
-    shares.guarantees[age] = shares.guarantees[age] + member.guarantee
-    local part = amount(partRoom, partParts, member)
-    local most = math.max(part, amount(shares.room, shares.parts, member))
-    if not (wasFull or used >= most or (total + largest > lent and used + largest > part)) then
-      each.likely = likelyUse(member, used)
-      content[#content + 1] = each
-    end
-  end
-  room = room - math.ceil(math.sqrt(#content)) * largest
-  local weights, guarantees = sumOf(shares.weights, ${SLOTS + 1}), sumOf(shares.guarantees, ${SLOTS + 1})
-  shares.room, shares.parts = loanLevel(weights, guarantees, content, room, lent)
-  shares.others, shares.size, shares.gone = others, #using + (others and 1 or 0), gone
-end
--- Reads what a decision of one member needs.
+`
+
+const READ = `-- Reads what a decision of one member needs.
 local function read(slot, limit, id)
   local head, mine, others = unpack(redis.call('HMGET', key, '#', id, '${OTHERS}'))
   local shares = head and (sharesOf(head) or ${FOREIGN}) or { slot = slot, parts = 0, fullSlot = 0, largest = 0,
@@ -189,7 +119,11 @@ local function read(slot, limit, id)
   shares.gone, shares.size = {}, 0
   return shares
 end
--- Divides, unless that was done in this slot, and charges a member in the slot of this age. A new charge has "left".
+`
+
+const charge = (
+  window: number,
+): string => `-- Divides, unless that was done in this slot, and charges a member in the slot of this age. A new charge has "left".
 local function charge(shares, slot, limit, id, age, units, claim, left)
   if shares.slot < slot then
     shares.mine = nil

@@ -152,7 +152,7 @@ export async function expireApiKey(
     expired = expiring(stored, now + ms)
     return [expired]
   })
-  return apiKeyOf(expired as StoredKey, undefined)
+  return apiKeyOf(expired as StoredKey)
 }
 
 /**
@@ -179,12 +179,9 @@ async function isReplacedBy(records: KeyRecords, id: string, by: string): Promis
   }
 }
 
-const newKeyOf = ({ key, stored }: DrawnKey): NewApiKey => ({
-  key,
-  ...apiKeyOf(stored, undefined),
-})
+const newKeyOf = ({ key, stored }: DrawnKey): NewApiKey => ({ key, ...apiKeyOf(stored) })
 
-/** Writes the keys that a change makes of a key, in one step. When others were faster, it begins again. */
+/** Writes the keys that a change makes of a key, in one step. Begins again when others were faster. */
 async function changeKey(
   records: KeyRecords,
   id: string,

@@ -92,7 +92,7 @@ export const isExpired = ({ expiresAt = Infinity }: StoredKey, now: number): boo
   now >= expiresAt
 
 /** Returns what is known of a key. */
-export function apiKeyOf({ hash, ...stored }: StoredKey, used: string | undefined): ApiKey {
+export function apiKeyOf({ hash, ...stored }: StoredKey, used?: string): ApiKey {
   const lastUsedAt = Number(used)
   return { id: idOf(hash), ...stored, ...(used !== undefined && { lastUsedAt }) }
 }

@@ -1,5 +1,5 @@
 /* The decision of a store that runs the TypeScript of algorithms, on states that it keeps in any way. */
-import type { StoredState } from '../algorithms/algorithm.ts'
+import type { Finding, StoredState } from '../algorithms/algorithm.ts'
 import type {
   Entry,
   MarkedCharge,
@@ -9,7 +9,7 @@ import type {
   StoreRequest,
   Verdict,
 } from './store.ts'
-import { isChargeable, isDenied, isOutdated } from './store.ts'
+import { isDenied, isOutdated } from './store.ts'
 
 /** The states and records of a store that decides. */
 export interface CountedStates extends StateMap {
@@ -69,4 +69,23 @@ function charge(
     ;(verdicts[at] as MutableVerdict).charged = true
     return { index, units: cost, position }
   })
+}
+
+/**
+ * Returns true if the key of `entry` is to be charged when nothing is denied. In a key that only shadows share, all of them
+ * must fit. For stores that run the algorithms' TypeScript.
+ */
+export function isChargeable(
+  entry: Entry,
+  entries: readonly Entry[],
+  findings: readonly Finding[],
+): boolean {
+  const { key, cost, policy } = entry
+  if (cost === 0) return false
+  if (policy.keyspace === undefined) return findings[entries.indexOf(entry)]?.fits === true
+  const sameKey = entries.filter((other) => other.key === key)
+  return (
+    sameKey.some(({ enforced }) => enforced) ||
+    sameKey.every((other) => findings[entries.indexOf(other)]?.fits === true)
+  )
 }

@@ -41,10 +41,7 @@ export interface StoreRequest {
   readonly failure?: unknown
 }
 
-/**
- * A range of quantities, such as output tokens, of which a decision grants the largest that every enforced
- * policy has room for: plain data, and the name of the functions that know it.
- */
+/** A range of quantities, such as output tokens, of which a decision grants the largest that fits: plain data, and its functions. */
 export interface Fit<Data = unknown> {
   readonly kind: FitKind<Data>
   readonly floor: number
@@ -58,9 +55,8 @@ export interface FitKind<Data = unknown> {
   /** Returns the quantity to grant if the floor fits. */
   grant(fit: Fit<Data>, entries: readonly Entry[], findings: readonly Finding[]): number
   /**
-   * Returns the entries with the cost of what was granted: by a store that does not know `fit` the floor,
-   * and without any store the most. A shadow's cost is what it would be if the shadow were enforced, so no
-   * grant exceeds its limit.
+   * Returns the entries with the cost of the quantity granted: by a store that does not know `fit` the floor, and without
+   * any store the most. A shadow's cost is as if it were enforced, so no grant exceeds its limit.
    */
   charge<E extends Entry>(fit: Fit<Data>, entries: readonly E[], reply: FitReply): readonly E[]
 }
@@ -71,8 +67,8 @@ interface FitReply extends Pick<StoreReply, 'granted'> {
 }
 
 /**
- * A record that allows the charges of one request to be settled, once. It holds what was charged, and
- * where, so that a caller who never got the reply can settle, too.
+ * A record that allows the charges of one request to be settled, once. It holds them and their positions, so that a caller
+ * who never got the reply can settle, too.
  */
 export interface SettlementMark<Data = unknown> {
   readonly kind: MarkKind<Data>
@@ -116,10 +112,7 @@ export interface RecordRead extends RecordField {
   readonly is?: string | undefined
 }
 
-/**
- * An atomic step other than a decision, such as settling: plain data, and the name of the functions that
- * know it.
- */
+/** An atomic step other than a decision, such as settling: plain data, and its functions. */
 export interface Operation<Result, Data = unknown> {
   readonly kind: OperationKind<Result, Data>
   /** Every key that it may read or write. */
@@ -129,10 +122,7 @@ export interface Operation<Result, Data = unknown> {
   readonly data: Data
   /** The machine's time when the caller's work began (epoch ms). The deadline counts from it. */
   readonly startedAt: number
-  /**
-   * The key of the settlement mark, if the charge was made in this process's memory while the store
-   * failed: the operation runs there.
-   */
+  /** The key of the settlement mark, if this process's memory made the charge while the store failed: the operation runs there. */
   readonly localMark?: string | undefined
   /** Handles the error if the store fails after this process's memory has run it. @default it is thrown */
   readonly onFault?: () => void
@@ -156,10 +146,7 @@ export interface OperationKind<Result, Data = unknown> {
 export interface StateMap {
   /** Returns the state of `key`, or `undefined` if it has none or it has expired at `now` (epoch ms). */
   get(key: string, now: number): unknown
-  /**
-   * Stores a state. One whose `expiresAt` is Infinity must not be dropped. One that `isSpent`, as the mark of
-   * a settled reservation, must not displace others.
-   */
+  /** Stores a state. Never drop one whose `expiresAt` is Infinity, and none for one that `isSpent`, as a settled mark. */
   set(key: string, stored: StoredState & { readonly isSpent?: boolean }): void
   /** Returns the time at which what `key` has expires (epoch ms), for a store that can hand it over to another. */
   expiresAt?(key: string): number | undefined
@@ -221,9 +208,8 @@ export interface Store {
   /** Returns the place that decides a request, or `undefined` if several take part. For a store that has several. */
   readonly placeOf?: ((request: StoreRequest) => string | undefined) | undefined
   /**
-   * In one atomic step: evaluates all entries; if every enforced one fits and `apply` is set, charges
-   * each key once. If all policies on a key are shadows,
-   * the key is charged only if all of them fit.
+   * In one atomic step: evaluates all entries; if every enforced one fits and `apply` is set, charges each key once. A key
+   * on which all policies are shadows is charged only if all of them fit.
    *
    * @throws StoreError When no valid answer comes back. The charge may have been made.
    */
@@ -257,23 +243,4 @@ export const isOutdated = (reads: readonly RecordRead[], values: StoreReply['val
 /** Returns true if an enforced entry does not fit. For stores that run the algorithms' TypeScript. */
 export function isDenied(entries: readonly Entry[], findings: readonly Finding[]): boolean {
   return entries.some(({ enforced }, index) => enforced && findings[index]?.fits !== true)
-}
-
-/**
- * Returns true if the key of `entry` is to be charged when nothing is denied. In a key that only
- * shadows share, all of them must fit. For stores that run the algorithms' TypeScript.
- */
-export function isChargeable(
-  entry: Entry,
-  entries: readonly Entry[],
-  findings: readonly Finding[],
-): boolean {
-  const { key, cost, policy } = entry
-  if (cost === 0) return false
-  if (policy.keyspace === undefined) return findings[entries.indexOf(entry)]?.fits === true
-  const sameKey = entries.filter((other) => other.key === key)
-  return (
-    sameKey.some(({ enforced }) => enforced) ||
-    sameKey.every((other) => findings[entries.indexOf(other)]?.fits === true)
-  )
 }
