@@ -110,7 +110,7 @@ export function placedStore(
       const { entries, mark, policies, reads } = given
       const isLease = entries.some(isOnLease)
       // A wrapper may have kept the question of `createLimiter` to itself, or count by other rules than the limiter's.
-      if (policies[0] && !accepted.has(policies)) {
+      if (entries[0] && policies[0] && !accepted.has(policies)) {
         if (isLease && !policies.some(isLeased)) {
           const rule = `must not be ${factory}(…): set ${places.leasing}`
           throw new ConfigError('invalid_option', 'leased.store', rule)
