@@ -1,8 +1,17 @@
-import { StoreError, type Operation, type Store, type StoreErrorCode } from '@sluice/core'
+import {
+  createLimiter,
+  fixedWindow,
+  StoreError,
+  type Operation,
+  type PolicyRule,
+  type Store,
+  type StoreErrorCode,
+} from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { breaker } from '@sluice/core/breaker'
 import { cacheDenials } from '@sluice/core/cache-denials'
-import { leased, reserveFromLeases } from '@sluice/core/leases'
+import { lease, leased, reserveFromLeases } from '@sluice/core/leases'
+import { memory } from '@sluice/core/memory'
 import { movedFrom } from '@sluice/core/moves'
 import { placeLeases } from '@sluice/core/place-leases'
 import { regional } from '@sluice/core/regional'
@@ -61,5 +70,36 @@ it.each(Object.keys(WRAPPERS))(
         }
       }
     }
+  },
+)
+
+/** A store that is a class, whose methods need it. */
+class Own implements Store {
+  readonly asked: string[] = []
+  readonly #inner = memory()
+  readonly check = this.#inner.check
+  readonly run = this.#inner.run
+  readonly reset = this.#inner.reset
+
+  accept(policies: readonly PolicyRule[]): void {
+    this.asked.push(...policies.map(({ name }) => name))
+  }
+
+  placeOf(): string {
+    return `the only place, asked ${this.asked.length} times`
+  }
+}
+
+it.each(Object.entries(WRAPPERS))(
+  '%s asks a store that is a class about policies',
+  (name, wrap) => {
+    const store = new Own()
+    const tenant = fixedWindow({ name: 'tenant', limit: 5, window: '1m', per: ['tenant'] })
+    const policy = /leased|regional/.test(name) ? lease(tenant) : tenant
+    const { accept } = createLimiter({ store: wrap(store), policies: [policy] }) && wrap(store)
+    // As wrappers around wrappers pass it on.
+    expect(() => accept?.(policy())).not.toThrow()
+    const isAsked = name !== 'regional'
+    expect(store.asked.includes('tenant')).toBe(isAsked)
   },
 )

@@ -176,7 +176,7 @@ function observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) =>
     }
   }
   return {
-    accept: store.accept,
+    accept: store.accept?.bind(store),
     check: (request) => measure('check', () => store.check(request), callFacts),
     run: (operation) => measure('run', () => store.run(operation)),
     reset: (keys) => measure('reset', () => store.reset(keys)),

@@ -120,7 +120,7 @@ function countAnswers(
   }
   return {
     store: {
-      accept: store.accept,
+      accept: store.accept?.bind(store),
       check: (request) => ask(store.check(request)),
       run: (operation) => ask(store.run(operation)),
       reset: (keys) => ask(store.reset(keys)),

@@ -77,7 +77,7 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
 
   return noteWrapper<Store>({
     timeoutMs: store.timeoutMs,
-    accept: store.accept,
+    accept: store.accept?.bind(store),
     async check(request) {
       const { entries, mark, startedAt } = request
       if (circuit.mayCall(startedAt, entries.length === 0)) {

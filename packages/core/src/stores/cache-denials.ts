@@ -54,7 +54,7 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
   }
 
   return noteWrapper<Store>({
-    accept: store.accept,
+    accept: store.accept?.bind(store),
     check(request) {
       const { now } = request
       // A peek asks for the present state, and records have to be read.

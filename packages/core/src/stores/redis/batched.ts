@@ -89,8 +89,8 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
 
   return notePassingWrapper<Store>({
     timeoutMs: store.timeoutMs,
-    accept: store.accept,
-    placeOf: store.placeOf,
+    accept: store.accept?.bind(store),
+    placeOf: store.placeOf?.bind(store),
     check(request) {
       const place = store.placeOf?.(request)
       const spansPlaces = store.placeOf !== undefined && place === undefined
