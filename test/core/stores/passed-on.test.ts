@@ -6,6 +6,7 @@ import {
   type PolicyRule,
   type Store,
   type StoreErrorCode,
+  type StoreRequest,
 } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { breaker } from '@sluice/core/breaker'
@@ -76,10 +77,19 @@ it.each(Object.keys(WRAPPERS))(
 /** A store that is a class, whose methods need it. */
 class Own implements Store {
   readonly asked: string[] = []
-  readonly #inner = memory()
-  readonly check = this.#inner.check
-  readonly run = this.#inner.run
-  readonly reset = this.#inner.reset
+  readonly #inner: Store = memory()
+
+  check(request: StoreRequest) {
+    return this.#inner.check(request)
+  }
+
+  run<Result>(one: Operation<Result>) {
+    return this.#inner.run(one)
+  }
+
+  reset(keys: readonly string[]) {
+    return this.#inner.reset(keys)
+  }
 
   accept(policies: readonly PolicyRule[]): void {
     this.asked.push(...policies.map(({ name }) => name))
