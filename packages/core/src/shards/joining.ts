@@ -9,7 +9,7 @@ import { runInBackground } from '../internal/background.ts'
 import { sharesPromises } from '../internal/runtime.ts'
 import { withDeadline } from '../stores/deadline.ts'
 import { errorAt } from './named-store.ts'
-import { compareLists, ENDED, type Lists } from './shard-record.ts'
+import { compareLists, ENDED, type Lists, type OtherStanding } from './shard-record.ts'
 
 /** The pause after which stores that did not answer are asked again, in milliseconds. */
 const ASK_AGAIN_MS = 1_000
@@ -33,57 +33,76 @@ interface Shared<T> {
 }
 
 /**
- * Returns a function that makes sure that a store has this process' list. It asks once; if the store has none and no
- * other is known to have it, the others are asked, too.
- *
- * @throws StoreError `store_moved` When one has another list.
+ * Makes sure that stores have this process' list. It asks each once; if one has none and no other is known to have it, the
+ * others are asked, too.
  */
-export function joining(
-  lists: Lists,
-  members: readonly Member[],
-): (member: Member, startedAt: number) => Promise<void> {
-  const isEnded = lists.before === ENDED
-  const own = lists.before === '' || isEnded ? lists.list : `${lists.list}, from ${lists.before}`
+export class Joining {
+  readonly #lists: Lists
+  readonly #members: readonly Member[]
+  readonly #isEnded: boolean
+
+  constructor(lists: Lists, members: readonly Member[]) {
+    this.#lists = lists
+    this.#members = members
+    this.#isEnded = lists.before === ENDED
+  }
+
+  /** @throws StoreError `store_moved` When the store has another list. */
+  async join(member: Member, startedAt: number): Promise<void> {
+    if (this.#isUnsure(member)) return undefined
+    const { name, store } = member
+    const { timeoutMs } = store
+    if (timeoutMs === undefined) {
+      return shareAnswer(member, 'joining', startedAt, () => this.#load(member, startedAt))
+    }
+    const join = (signal: AbortSignal): Promise<void> => this.#joinTogether(member, signal)
+    return withDeadline(timeoutMs, startedAt, join).catch((error: unknown) => {
+      throw error instanceof StoreError && error.place === undefined ? errorAt(name, error) : error
+    })
+  }
 
   /** Returns true if a store has this list, and false if it has none. */
-  async function ask(member: Member, since: number, mayBegin: boolean): Promise<boolean> {
+  async #ask(member: Member, since: number, mayBegin: boolean): Promise<boolean> {
     const { name, store } = member
     const now = systemClock()
     // Where the limit is known, each decision that waits has its own deadline.
     const startedAt = store.timeoutMs === undefined ? since : now
-    const standing = await store.run(compareLists(lists, mayBegin, now, startedAt))
+    const standing = await store.run(compareLists(this.#lists, mayBegin, now, startedAt))
     if (standing.kind === 'none') return false
     if (standing.kind === 'same') {
       member.hasJoined = true
       return true
     }
-    const { kind, list } = standing
-    const message =
-      kind === 'other'
-        ? `The databases in use are ${list}; this process has ${own}. Give it that list, or name it in from of sharded, to move tenants`
-        : `Tenants move here from the databases ${list}; this process has ${own}. Name these in from of sharded; once all have moved, set from: 'ended'`
-    throw Object.assign(new StoreError('store_moved', message), { place: name })
+    throw Object.assign(new StoreError('store_moved', this.#difference(standing)), { place: name })
+  }
+
+  #difference({ kind, list: theirs }: OtherStanding): string {
+    const { list, before } = this.#lists
+    const own = before === '' || this.#isEnded ? list : `${list}, from ${before}`
+    return kind === 'other'
+      ? `The databases in use are ${theirs}; this process has ${own}. Give it that list, or name it in from of sharded, to move tenants`
+      : `Tenants move here from the databases ${theirs}; this process has ${own}. Name these in from of sharded; once all have moved, set from: 'ended'`
   }
 
   /** Asks a store without changing it, once for all that want to know at the same time. */
-  function askOnce(member: Member, startedAt: number): Promise<boolean> {
-    return shareAnswer(member, 'asking', startedAt, () => ask(member, startedAt, false))
+  #askOnce(member: Member, startedAt: number): Promise<boolean> {
+    return shareAnswer(member, 'asking', startedAt, () => this.#ask(member, startedAt, false))
   }
 
   /**
    * Asks the other stores. The first that has this list is enough: another may hang. Returns false if nobody has it, and
    * one that did not answer may have another.
    */
-  function askOthers(others: readonly Member[], startedAt: number): Promise<boolean> {
+  #askOthers(others: readonly Member[], startedAt: number): Promise<boolean> {
     let hasFailed = false
     let left = others.length
     return new Promise((resolve, reject) => {
       const settle = (): void => {
-        // If this list says what was before, that is where tenants come from, and each is asked then.
-        if (left === 0) resolve(!hasFailed || lists.before !== '')
+        // If this list names the one before, tenants come from there, and each is asked then.
+        if (left === 0) resolve(!hasFailed || this.#lists.before !== '')
       }
       for (const other of others) {
-        askOnce(other, startedAt).then(
+        this.#askOnce(other, startedAt).then(
           (hasList) => {
             left -= 1
             if (hasList) resolve(true)
@@ -100,30 +119,31 @@ export function joining(
     })
   }
 
-  async function load(member: Member, startedAt: number): Promise<void> {
-    const others = members.filter((other) => other !== member)
+  async #load(member: Member, startedAt: number): Promise<void> {
+    const others = this.#members.filter((other) => other !== member)
     const isKnown = others.length === 0 || others.some(({ hasJoined }) => hasJoined)
     if (isKnown) {
-      await ask(member, startedAt, true)
+      await this.#ask(member, startedAt, true)
       return
     }
     // A server meets all of them, so it may ask at once. All are to know of the end, even if they count no longer.
-    const atOnce = sharesPromises() || isEnded ? askOthers(others, startedAt) : undefined
+    const atOnce =
+      sharesPromises() || this.#isEnded ? this.#askOthers(others, startedAt) : undefined
     if (atOnce) runInBackground(atOnce)
-    if (await askOnce(member, startedAt)) return
-    const answer = atOnce ?? askOthers(others, startedAt)
-    if (await isSoonTrue(answer, member.store.timeoutMs)) await ask(member, startedAt, true)
+    if (await this.#askOnce(member, startedAt)) return
+    const answer = atOnce ?? this.#askOthers(others, startedAt)
+    if (await isSoonTrue(answer, member.store.timeoutMs)) await this.#ask(member, startedAt, true)
     else member.unsureSince = systemClock()
   }
 
   /** Returns true if a store counts without a record. After a pause the others are asked again, beside the decisions. */
-  function isUnsure(member: Member): boolean {
+  #isUnsure(member: Member): boolean {
     const { unsureSince } = member
     if (unsureSince === undefined) return false
     const now = systemClock()
     if (Math.abs(now - unsureSince) >= ASK_AGAIN_MS) {
       member.unsureSince = now
-      const again = load(member, now).catch((error: StoreError) => {
+      const again = this.#load(member, now).catch((error: StoreError) => {
         // The next decision asks, and is refused.
         if (error.code === 'store_moved') member.unsureSince = undefined
       })
@@ -133,33 +153,20 @@ export function joining(
   }
 
   /** Joins together with others. Asks again if a deadline has passed that is not its own. */
-  async function joinTogether(member: Member, signal: AbortSignal): Promise<void> {
+  async #joinTogether(member: Member, signal: AbortSignal): Promise<void> {
     for (;;) {
       const now = systemClock()
       try {
-        return await shareAnswer(member, 'joining', now, () => load(member, now))
+        return await shareAnswer(member, 'joining', now, () => this.#load(member, now))
       } catch (error) {
         const isLate = error instanceof StoreError && error.code === 'store_timeout'
         if (!isLate || signal.aborted) throw error
       }
     }
   }
-
-  return async (member, startedAt) => {
-    if (isUnsure(member)) return undefined
-    const { name, store } = member
-    const { timeoutMs } = store
-    if (timeoutMs === undefined) {
-      return shareAnswer(member, 'joining', startedAt, () => load(member, startedAt))
-    }
-    const join = (signal: AbortSignal): Promise<void> => joinTogether(member, signal)
-    return withDeadline(timeoutMs, startedAt, join).catch((error: unknown) => {
-      throw error instanceof StoreError && error.place === undefined ? errorAt(name, error) : error
-    })
-  }
 }
 
-/** Returns what is on its way for an older decision, or starts it: a younger one may end after this decision's deadline. */
+/** Returns the answer that is on its way for an older decision, or asks: a younger one may end after this decision's deadline. */
 function shareAnswer<Name extends 'asking' | 'joining'>(
   member: Member,
   name: Name,

@@ -24,10 +24,13 @@ interface ListClaim extends Lists {
 }
 
 /** The record of a store beside this process' lists. While tenants move, `list` is the one that they come from. */
-type ShardStanding =
-  | { readonly kind: 'same' }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'other' | 'moving'; readonly list: string }
+type ShardStanding = { readonly kind: 'same' } | { readonly kind: 'none' } | OtherStanding
+
+/** The record of a store with another list. */
+export interface OtherStanding {
+  readonly kind: 'other' | 'moving'
+  readonly list: string
+}
 
 /** Returns the operation that compares a store's list with this process', and writes it where it may. */
 export const compareLists = (

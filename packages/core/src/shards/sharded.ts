@@ -7,7 +7,7 @@ import { noteWrapper } from '../internal/wrappers.ts'
 import { assertStore, type Store } from '../stores/store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from '../stores/placed/placed-store.ts'
 import { placesBy } from '../stores/placed/places-by.ts'
-import { joining, type Member } from './joining.ts'
+import { Joining, type Member } from './joining.ts'
 import { named } from './named-store.ts'
 import { ENDED } from './shard-record.ts'
 import { nameFor, shardList, textOf, type ShardList } from './shard-list.ts'
@@ -79,8 +79,8 @@ export function sharded<Name extends string>(
     list: textOf(list),
     before: before ? textOf(before) : from === ENDED ? ENDED : '',
   }
-  const join = joining(lists, members)
-  const shards = new Map(members.map((member) => [member.name, joined(member, join)]))
+  const joining = new Joining(lists, members)
+  const shards = new Map(members.map((member) => [member.name, joined(member, joining)]))
   const move = before?.create()
   const recent = new RecentItems<Store>(MAX_PLACES)
 
@@ -129,19 +129,19 @@ const invalidFrom = (rule: string): ConfigError =>
   new ConfigError('invalid_option', 'sharded.from', rule)
 
 /** Returns the store of a member, which is first asked whether it has this process' list of stores. */
-function joined(member: Member, join: ReturnType<typeof joining>): Store {
+function joined(member: Member, joining: Joining): Store {
   const { store } = member
   return {
     async check(request) {
-      if (!member.hasJoined) await join(member, request.startedAt)
+      if (!member.hasJoined) await joining.join(member, request.startedAt)
       return store.check(request)
     },
     async run(operation) {
-      if (!member.hasJoined) await join(member, operation.startedAt)
+      if (!member.hasJoined) await joining.join(member, operation.startedAt)
       return store.run(operation)
     },
     async reset(keys) {
-      if (!member.hasJoined) await join(member, systemClock())
+      if (!member.hasJoined) await joining.join(member, systemClock())
       await store.reset(keys)
     },
   }
