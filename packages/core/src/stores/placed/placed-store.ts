@@ -107,7 +107,7 @@ export function placedStore(
     },
 
     async check(given) {
-      const { entries, mark, policies, reads } = given
+      const { entries, mark, policies } = given
       const isLease = entries.some(isOnLease)
       // A wrapper may have kept the question of `createLimiter` to itself, or count by other rules than the limiter's.
       if (entries[0] && policies[0] && !accepted.has(policies)) {
@@ -126,28 +126,7 @@ export function placedStore(
       if (mark?.kind.releases) assertReleasable(request, place, units !== undefined)
       const decide = (asked: StoreRequest): Promise<StoreReply> =>
         units && isLease ? units.decide(asked) : decideIn(place, asked)
-      const byPlace = grouped(reads, ({ key }) => ofKey(key))
-      const readsHere = byPlace.get(place) ?? []
-      if (readsHere.length === reads.length) return decide(request)
-      byPlace.delete(place)
-      const readsOnly = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
-      const values = new Map<RecordField, string | undefined>()
-      const read = async (fields: readonly RecordRead[], asked: Promise<StoreReply>) => {
-        const reply = await asked
-        for (const [at, field] of fields.entries()) values.set(field, reply.values[at])
-        return reply
-      }
-      const known = (fields: readonly RecordRead[]) => fields.map((field) => values.get(field))
-      // Before the decision: another place's record cannot stop a charge of this one.
-      await Promise.all(
-        Array.from(byPlace, ([other, fields]) =>
-          read(fields, decideIn(other, { ...readsOnly, reads: fields })),
-        ),
-      )
-      const away = reads.filter((field) => !readsHere.includes(field))
-      const apply = request.apply && !isOutdated(away, known(away))
-      const reply = await read(readsHere, decide({ ...request, apply, reads: readsHere }))
-      return { ...reply, values: known(reads) }
+      return decideWithReads(places, place, request, decide, decideIn)
     },
 
     run: <Result>(operation: Operation<Result>) =>
@@ -169,6 +148,39 @@ export function placedStore(
 }
 
 const isOnLease = ({ policy }: Entry): boolean => isLeased(policy)
+
+/** Decides in a place, with the records that it reads from others. */
+async function decideWithReads(
+  { ofKey }: PlacesBy,
+  place: string,
+  request: StoreRequest,
+  decide: (request: StoreRequest) => Promise<StoreReply>,
+  decideIn: (place: string, request: StoreRequest) => Promise<StoreReply>,
+): Promise<StoreReply> {
+  const { reads } = request
+  const byPlace = grouped(reads, ({ key }) => ofKey(key))
+  const readsHere = byPlace.get(place) ?? []
+  if (readsHere.length === reads.length) return decide(request)
+  byPlace.delete(place)
+  const readsOnly = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
+  const values = new Map<RecordField, string | undefined>()
+  const read = async (fields: readonly RecordRead[], asked: Promise<StoreReply>) => {
+    const reply = await asked
+    for (const [at, field] of fields.entries()) values.set(field, reply.values[at])
+    return reply
+  }
+  const known = (fields: readonly RecordRead[]) => fields.map((field) => values.get(field))
+  // Before the decision: another place's record cannot stop a charge of this one.
+  await Promise.all(
+    Array.from(byPlace, ([other, fields]) =>
+      read(fields, decideIn(other, { ...readsOnly, reads: fields })),
+    ),
+  )
+  const away = reads.filter((field) => !readsHere.includes(field))
+  const apply = request.apply && !isOutdated(away, known(away))
+  const reply = await read(readsHere, decide({ ...request, apply, reads: readsHere }))
+  return { ...reply, values: known(reads) }
+}
 
 /** @throws ConfigError When another place counts a policy of a reservation that is to be released. */
 function assertReleasable({ entries }: StoreRequest, place: string, hasUnits: boolean): void {
