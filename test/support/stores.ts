@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Store } from '@sluice/core'
+import type { PolicyRule, Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { file } from '@sluice/core/file'
@@ -148,14 +148,25 @@ async function inRegion(): Promise<StoreMaker> {
     make() {
       const prefix = freshPrefix()
       const [home, here] = databases.map(({ make }) => make(prefix)) as [Store, Store]
+      const perRegion = new Set<string>()
       let store = regional({ home, here })
+      // Deployments share the store, and name their policies in it as they come.
+      const learn = (policies: readonly PolicyRule[]): void => {
+        const names = policies.map(({ name }) => name)
+        if (names.every((name) => perRegion.has(name))) return
+        for (const name of names) perRegion.add(name)
+        store = regional({ home, here, perRegion: [...perRegion] })
+      }
       return {
         accept(policies) {
-          store = regional({ home, here, perRegion: policies.map(({ name }) => name) })
+          learn(policies)
           store.accept?.(policies)
         },
         placeOf: (request) => store.placeOf?.(request),
-        check: (request) => store.check(request),
+        check(request) {
+          learn(request.policies)
+          return store.check(request)
+        },
         run: (operation) => store.run(operation),
         reset: (keys) => store.reset(keys),
       }

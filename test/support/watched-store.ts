@@ -10,6 +10,10 @@ export class Watched implements Store {
     this.#store = store
   }
 
+  accept(...[policies]: Parameters<NonNullable<Store['accept']>>): void {
+    this.#store.accept?.(policies)
+  }
+
   check(...[request]: Parameters<Store['check']>): ReturnType<Store['check']> {
     this.#count(request.entries.length > 0 ? 'decisions' : 'reads')
     return this.#answer(() => this.#store.check(request))
