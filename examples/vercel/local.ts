@@ -1,5 +1,5 @@
 // Serves the app without an account: the middleware, then the function, as Vercel calls them.
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import aiChat from './api/ai/chat.ts'
 import chat from './api/chat.ts'
 import middleware, { config } from './middleware.ts'
@@ -20,12 +20,20 @@ async function answer(request: Request): Promise<Response> {
   return response
 }
 
-createServer(async ({ url, method, headers }, res) => {
-  const request = new Request(new URL(url ?? '/', 'http://localhost'), {
+async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { url = '/', method = 'GET', headers } = incoming
+  const request = new Request(new URL(url, 'http://localhost'), {
     method,
     headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
   })
   const response = await answer(request)
-  res.writeHead(response.status, Object.fromEntries(response.headers))
-  res.end(await response.text())
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  outgoing.end(await response.text())
+}
+
+createServer((incoming, outgoing) => {
+  respond(incoming, outgoing).catch((error: unknown) => {
+    console.error(error)
+    outgoing.writeHead(500).end()
+  })
 }).listen(Number(process.env.PORT ?? 3000))

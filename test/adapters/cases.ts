@@ -45,6 +45,14 @@ const HEAD_ANSWERS = [
   [429, '0'],
 ] as const
 
+/** Options whose functions fail, with an error and without one. */
+const FAILING: Record<string, object> = {
+  subject: { subject: () => Promise.reject<null>(undefined) },
+  cost: { cost: () => -1 },
+  'a cost that throws': { cost: () => Promise.reject(new Error('no cost')) },
+  onDenied: { onDenied: () => Promise.reject(new Error('no answer')) },
+}
+
 /** The cases that every adapter is held to, on the framework's real server. */
 export function adapterCases(
   serve: Serve,
@@ -145,12 +153,16 @@ export function adapterCases(
       expect(answer.headers.get('x-ratelimit-remaining')).toBe('1')
     })
 
-    it('does not go on if finding the subject fails without an error', async () => {
-      const chat = vi.fn<() => string>(() => 'chat')
-      const send = await start(perMinute(2), { chat, options: { subject: rejectWithNothing } })
-      expect((await send()).status).toBe(500)
-      expect(chat).not.toHaveBeenCalled()
-    })
+    it.each(Object.entries(FAILING).filter(([name]) => hasOnDenied || name !== 'onDenied'))(
+      'answers 500 if %s fails, and does not go on',
+      async (_, options) => {
+        const chat = vi.fn<() => string>(() => 'chat')
+        const send = await start(perMinute(0), { chat, options: { subject, ...options } })
+        expect((await send()).status).toBe(500)
+        expect(chat).not.toHaveBeenCalled()
+        expect((await send('/free')).status).toBe(200)
+      },
+    )
 
     it('still limits without the store, each process by itself', async () => {
       const send = await start(storeDown(2))
@@ -344,8 +356,6 @@ export function adapterCases(
 }
 
 /** As `new Promise((_, reject) => verify(token, () => reject()))` does it. */
-const rejectWithNothing = () => Promise.reject<null>(undefined)
-
 const inFlight = concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] })
 
 /** The units that are left in each policy. */

@@ -22,7 +22,7 @@ import { algorithmConformance } from '@sluice/core/testing'
 import { adaptiveLimit } from '@sluice/core/upstream'
 import { waitingLine } from '@sluice/core/waiting'
 import { startLocal } from '@sluice/local'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 import { hangUpCases } from '../adapters/hang-ups.ts'
 import { listen } from '../adapters/support.ts'
 import { storesOf } from '../support/stores.ts'
@@ -254,6 +254,30 @@ describe('the adapter', () => {
 })
 
 describe('the adapter, on the server of node:http', () => {
+  it.each<[string, Partial<AdapterOptions<[IncomingMessage]>>, number]>([
+    ['the subject', { subject: () => Promise.reject(new Error('no subject')) }, 0],
+    ['a cost of the client', { cost: ({ headers }) => Number(headers.get('x-n')) }, 0],
+    ['onDenied', { onDenied: () => Promise.reject(new Error('no answer')) }, 0],
+    ['the handler', {}, 1],
+  ])('answers 500 if %s fails, and the next request', async (_, options, limit) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const all = { routes: ['/api/**'], subject: () => ACME, ...options }
+    const listener = rateLimit(inMemory([rpm(limit)]), all, ({ url }, res) => {
+      if (url === '/api/chat') throw new Error('no answer')
+      res.end()
+    })
+    const { url, close } = await listen(createServer(listener))
+    try {
+      const headers = { 'x-n': '-1' }
+      expect((await fetch(`${url}/api/chat`, { headers })).status).toBe(500)
+      expect((await fetch(`${url}/free`)).status).toBe(200)
+      expect(log).toHaveBeenCalledOnce()
+    } finally {
+      log.mockRestore()
+      await close()
+    }
+  })
+
   hangUpCases(({ limiter, options, chat }) => {
     const listener = rateLimit(limiter, { routes: ['/api/**'], ...options }, (_, res) => {
       res.end(chat())
