@@ -266,15 +266,15 @@ describe('the adapter, on the server of node:http', () => {
       if (url === '/api/chat') throw new Error('no answer')
       res.end()
     })
-    const { url, close } = await listen(createServer(listener))
+    const server = await listen(createServer(listener))
     try {
       const headers = { 'x-n': '-1' }
-      expect((await fetch(`${url}/api/chat`, { headers })).status).toBe(500)
-      expect((await fetch(`${url}/free`)).status).toBe(200)
+      expect((await fetch(`${server.url}/api/chat`, { headers })).status).toBe(500)
+      expect((await fetch(`${server.url}/free`)).status).toBe(200)
       expect(log).toHaveBeenCalledOnce()
     } finally {
       log.mockRestore()
-      await close()
+      await server.close()
     }
   })
 
