@@ -3,7 +3,7 @@ import type { DashboardRecord } from '../records/record.ts'
 import { MAX_BATCH_LENGTH, type Batch } from '../records/batches.ts'
 import { isObject, parseJson } from '../json.ts'
 
-/** Counts the records that another process has sent, if it has the key. */
+/** Checks the records that another process has sent with its key, and passes them to the dashboard's state. */
 export async function takeRecords(
   request: Request,
   key: string | undefined,
