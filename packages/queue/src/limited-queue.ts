@@ -65,9 +65,18 @@ const MAX_CHARACTERS = 256_000
 
 const LEAST_LEASE_MS = 5_000
 
-const OPTIONS = 'name between weight measure parse attempts backoff lease keepFailed maxJobs'.split(
-  ' ',
-)
+const OPTIONS = [
+  'name',
+  'between',
+  'weight',
+  'measure',
+  'parse',
+  'attempts',
+  'backoff',
+  'lease',
+  'keepFailed',
+  'maxJobs',
+]
 const ADD_OPTIONS = ['data', 'subject', 'cost', 'id', 'priority', 'delay', 'waitAtMost']
 
 /**

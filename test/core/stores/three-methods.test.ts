@@ -1,18 +1,28 @@
 import { createLimiter, fixedWindow, type Store } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { memory } from '@sluice/core/memory'
+import { redis } from '@sluice/core/redis'
 import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { objectsInProcess } from '../../support/objects.ts'
+import { freshPrefix } from '../../support/stores.ts'
+import { connectCluster } from '../../support/tcp-clients.ts'
 
 const everyone = fixedWindow({ name: 'everyone', limit: 5, window: '1m', per: 'global' })
+
+let cluster: Awaited<ReturnType<typeof connectCluster>>
+beforeAll(async () => {
+  cluster = await connectCluster('ioredis 6', inject('clusterPorts'))
+})
+afterAll(() => cluster.close())
 
 /** Stores that count a policy for everyone once in each of several places, unless they refuse it. */
 const PLACED: Record<string, () => Store> = {
   sharded: () => sharded({ a: memory(), b: memory(), c: memory() }),
   regional: () => regional({ home: memory(), here: memory() }),
   'durable objects': () => objectsInProcess().store(),
+  'redis cluster': () => redis({ client: cluster.client, prefix: freshPrefix() }),
 }
 
 /** Wrappers: of a user, with the three methods of a store, and ours, which pass everything on. */

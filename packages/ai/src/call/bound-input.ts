@@ -9,7 +9,15 @@ export type CountInput = (body: Readonly<Record<string, unknown>>, bytes: number
 const TEMPLATE_TOKENS = 128
 
 /** Fields from which providers write a prompt of their own. */
-const SCHEMAS = 'tools functions response_format text output_config output_format format'.split(' ')
+const SCHEMAS = [
+  'tools',
+  'functions',
+  'response_format',
+  'text',
+  'output_config',
+  'output_format',
+  'format',
+]
 
 /**
  * More than providers add where there are tools or a format. Anthropic adds, for all tools that it defines, whose

@@ -20,8 +20,8 @@ export interface LimitedModelOptions extends Omit<
   /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */
   readonly maxDelayMs?: number
   /**
-   * Returns an error to throw for a denied call instead of `ModelCallDenied`, or `undefined`. Its own error
-   * is not caught.
+   * Returns an error to throw for a denied call instead of `ModelCallDenied`, or `undefined`. An error
+   * that it throws is not caught.
    */
   readonly onDenied?: (
     decision: DeniedDecision,

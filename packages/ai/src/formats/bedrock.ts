@@ -18,9 +18,16 @@ const METRICS = 'amazon-bedrock-invocationMetrics'
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html
  */
 export const bedrock: UsageFormat = {
-  fields:
-    `stopReason metadata.usage ${METRICS} prompt_token_count generation_token_count stop_reason
-    inputTextTokenCount results.*.tokenCount`.split(/\s+/),
+  fields: [
+    'stopReason',
+    'metadata.usage',
+    METRICS,
+    'prompt_token_count',
+    'generation_token_count',
+    'stop_reason',
+    'inputTextTokenCount',
+    'results.*.tokenCount',
+  ],
   decoder: (firstByte) => (firstByte === 0 ? eventStreamDecoder() : undefined),
   read(event): AnswerEvent | undefined {
     const metrics = event[METRICS]

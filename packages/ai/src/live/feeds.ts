@@ -183,14 +183,19 @@ const modelsDevRates = (cost: Json): RawRates => ({
 
 const LONG = /^input_cost_per_token_above_(\d+)k_tokens$/
 
-/** Those of models that have no tokens of sound or pictures. */
-const USUAL_MODE = /^(chat|completion|responses|embedding|undefined)$/
+const USUAL_MODES: ReadonlySet<unknown> = new Set([
+  'chat',
+  'completion',
+  'responses',
+  'embedding',
+  undefined,
+])
 
 /** Models by name, each with `litellm_provider` and costs by token; the name may begin with the provider. */
 function fromLiteLlm(feed: Json, vendors: readonly string[]): RawPrices {
   return Object.entries(feed).flatMap(([name, model]): RawPrices => {
     if (!isObject(model) || !vendors.includes(String(model['litellm_provider']))) return []
-    if (!USUAL_MODE.test(String(model['mode']))) return []
+    if (!USUAL_MODES.has(model['mode'])) return []
     if (model['input_cost_per_token'] == null || model['output_cost_per_token'] == null) return []
     const lengths = Object.keys(model)
       .flatMap((key) => LONG.exec(key)?.[1] ?? [])

@@ -10,8 +10,15 @@ import type { TokenCounter } from '../estimate/tokens.ts'
 const MAX_EVENT = 65_536
 
 /** The members that are read of an event that is not kept, or of no known format. */
-const FIELDS =
-  'type model usage service_tier response.model response.usage response.service_tier'.split(' ')
+const FIELDS = [
+  'type',
+  'model',
+  'usage',
+  'service_tier',
+  'response.model',
+  'response.usage',
+  'response.service_tier',
+]
 
 /** The members of a delta or a message that have what the model says. */
 const OUTPUT_FIELD =

@@ -62,8 +62,15 @@ export function usd(dollars: number): number {
 export function budget<const Partition extends Per, Name extends string = AnyLimitName>(
   options: BudgetOptions<Partition, Name>,
 ): PolicyOf<Partition, 'usd', Name> {
-  const known = 'daily monthly name per scope mode rollout'
-  assertKnownOptions('budget', options, known.split(' '))
+  assertKnownOptions('budget', options, [
+    'daily',
+    'monthly',
+    'name',
+    'per',
+    'scope',
+    'mode',
+    'rollout',
+  ])
   const { daily, monthly, name = 'budget', ...common } = options
   assertName('budget.name', name)
   const rules: PolicyRule[] = []

@@ -144,9 +144,9 @@ export function definePrices(
 }
 
 /**
- * The price of a usage, in whole micro-dollars, rounded up; at most 10^14. Other models (`usage.otherModels`)
- * have prices of their own, and so has a service tier (`usage.tier`) of a table with tiers. Discounts and surcharges beside the list are not in it: batches,
- * regions, tools that cost extra.
+ * The price of a usage, in whole micro-dollars, rounded up; at most 10^14. Other models (`usage.otherModels`) have
+ * prices of their own, and so has a service tier (`usage.tier`) of a table with tiers. Discounts and surcharges beside the
+ * list are not in it: batches, regions, tools that cost extra.
  *
  * @param model The model's name, as asked for or as answered.
  * @throws InputError `unknown_model` when it is not listed and the table names no price for such.

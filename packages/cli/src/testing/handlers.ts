@@ -68,7 +68,7 @@ interface FolderEntry {
   readonly isLink: boolean
 }
 
-/** Lists the folders and regular files of a folder, and follows links. Empty if there is no such folder. */
+/** Lists a folder: other folders and regular files, links to them as well. Returns nothing for a missing folder. */
 function entriesOf(project: Project, folder: string): FolderEntry[] {
   const path = join(project.folder, folder)
   if (!existsSync(path)) return []

@@ -1,22 +1,71 @@
 import { invalidOption } from '@sluice/core/internal'
 
 /** The names of columns that are understood without `columns`, in any case. */
-const KNOWN_NAMES: Readonly<Record<string, string>> = {
-  time: 'time timestamp ts at date datetime created_at @timestamp',
-  tenant: 'tenant tenant_id tenant.id tenantId org org_id organization customer account',
-  user: 'user user_id user.id userId enduser.id',
-  route: 'route proxy.path path endpoint http.route url.path http.target req.url',
-  method: 'method http_method http.request.method http.method req.method proxy.method',
-  model: 'model model_name gen_ai.request.model gen_ai.response.model',
-  plan: 'plan tier',
-  status: `status status_code statusCode http.response.status_code http.status_code
-    res.statusCode proxy.statusCode`,
-  input: `input input_tokens input_token prompt_tokens usage.prompt_tokens usage.input_tokens
-    gen_ai.usage.input_tokens ContextTokens`,
-  output: `output output_tokens output_token completion_tokens usage.completion_tokens
-    usage.output_tokens gen_ai.usage.output_tokens GeneratedTokens`,
-  tokens: 'tokens token total_tokens usage.total_tokens',
-  cost: 'cost cost_usd usd total_cost response_cost usage.cost',
+const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
+  time: ['time', 'timestamp', 'ts', 'at', 'date', 'datetime', 'created_at', '@timestamp'],
+  tenant: [
+    'tenant',
+    'tenant_id',
+    'tenant.id',
+    'tenantId',
+    'org',
+    'org_id',
+    'organization',
+    'customer',
+    'account',
+  ],
+  user: ['user', 'user_id', 'user.id', 'userId', 'enduser.id'],
+  route: [
+    'route',
+    'proxy.path',
+    'path',
+    'endpoint',
+    'http.route',
+    'url.path',
+    'http.target',
+    'req.url',
+  ],
+  method: [
+    'method',
+    'http_method',
+    'http.request.method',
+    'http.method',
+    'req.method',
+    'proxy.method',
+  ],
+  model: ['model', 'model_name', 'gen_ai.request.model', 'gen_ai.response.model'],
+  plan: ['plan', 'tier'],
+  status: [
+    'status',
+    'status_code',
+    'statusCode',
+    'http.response.status_code',
+    'http.status_code',
+    'res.statusCode',
+    'proxy.statusCode',
+  ],
+  input: [
+    'input',
+    'input_tokens',
+    'input_token',
+    'prompt_tokens',
+    'usage.prompt_tokens',
+    'usage.input_tokens',
+    'gen_ai.usage.input_tokens',
+    'ContextTokens',
+  ],
+  output: [
+    'output',
+    'output_tokens',
+    'output_token',
+    'completion_tokens',
+    'usage.completion_tokens',
+    'usage.output_tokens',
+    'gen_ai.usage.output_tokens',
+    'GeneratedTokens',
+  ],
+  tokens: ['tokens', 'token', 'total_tokens', 'usage.total_tokens'],
+  cost: ['cost', 'cost_usd', 'usd', 'total_cost', 'response_cost', 'usage.cost'],
 }
 
 /** The column of each field, dimension and unit that a log has. */
@@ -121,9 +170,8 @@ function listOf(names: readonly string[]): string {
   return `these: ${names.map((name) => `"${name}"`).join(', ')}`
 }
 
-/** @param known Names, separated by blanks, the usual ones first. */
-function findName(names: readonly string[], known: string): string | undefined {
-  for (const name of known.split(/\s+/)) {
+function findName(names: readonly string[], known: readonly string[]): string | undefined {
+  for (const name of known) {
     const found = names.find((own) => own.toLowerCase() === name.toLowerCase())
     if (found !== undefined) return found
   }

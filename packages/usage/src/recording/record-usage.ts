@@ -54,7 +54,15 @@ export interface UsageHandle extends Pick<ExtensionContext, 'records' | 'clock'>
 
 const NAME = 'usage'
 
-const OPTIONS = 'tenants by flushEvery waitUntil maxCells keepHours keepDays'.split(' ')
+const OPTIONS = [
+  'tenants',
+  'by',
+  'flushEvery',
+  'waitUntil',
+  'maxCells',
+  'keepHours',
+  'keepDays',
+] as const
 
 /**
  * Counts who used what: requests, tokens and dollars by tenant, route, model, plan and outcome, for each hour and

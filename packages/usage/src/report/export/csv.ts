@@ -35,8 +35,21 @@ export function dollars(microUsd: number): Decimal {
   return { decimal: `${microUsd < 0 ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}` }
 }
 
-const NAMES = ['start', 'tenant', 'route', 'model', 'plan', 'outcome']
-const AMOUNTS = ['tokens', 'usd', 'dollars']
+const COLUMNS = [
+  'start',
+  'tenant',
+  'route',
+  'model',
+  'plan',
+  'outcome',
+  'requests',
+  'tokens',
+  'usd',
+  'dollars',
+  'prevented_tokens',
+  'prevented_usd',
+  'prevented_dollars',
+] as const
 
 /**
  * Yields the lines of a CSV file of usage: a header with the names of a row, then a line for each row. `start` is ISO
@@ -44,7 +57,7 @@ const AMOUNTS = ['tokens', 'usd', 'dollars']
  * estimates of denied requests are in columns of their own, `prevented_…`.
  */
 export function* usageCsvLines(rows: Iterable<UsageRow>): Generator<string> {
-  yield csvLine([...NAMES, 'requests', ...AMOUNTS, ...AMOUNTS.map((name) => `prevented_${name}`)])
+  yield csvLine(COLUMNS)
   for (const { start, tenant, route, model, plan, outcome, requests, tokens, usd } of rows) {
     const names = [new Date(start).toISOString(), tenant, route, model, plan, outcome]
     const amounts = [tokens, usd, dollars(usd)]
