@@ -52,4 +52,4 @@ export const timeless = (text: string): string =>
     .replaceAll(/--if-version \S+/g, '…')
     .replaceAll(/sk_[\w-]{43}/g, 'sk_…')
     .replaceAll(/key_[0-9a-f]{16}/g, 'key_…')
-    .replaceAll(/(?<=created|expires|…) {2,}/g, '  ')
+    .replaceAll(/(?<=created|expires|time|failed at|…) {2,}/g, '  ')
