@@ -79,7 +79,7 @@ export type { RecordCondition, Records, RecordWrite } from './limiter/records.ts
 export type { PolicySettings, SettingsLookup } from './limiter/resolve.ts'
 
 // Algorithms and stores of your own
-export { definePolicy } from './policies/user-policy.ts'
+export { definePolicy } from './policies/define-policy.ts'
 export { durationMs } from './internal/duration.ts'
 export type { AlgorithmConfig } from './policies/policy.ts'
 export type {

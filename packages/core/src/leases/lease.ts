@@ -7,7 +7,7 @@ import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
-import { createPolicy } from '../policies/define-policy.ts'
+import { createPolicy } from '../policies/define-rule.ts'
 
 /** Options of `lease`. */
 export interface LeaseOptions {

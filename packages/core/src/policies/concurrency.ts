@@ -4,7 +4,7 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slotsAlgorithm } from '../algorithms/slots.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { defineRule, createPolicy } from './define-policy.ts'
+import { defineRule, createPolicy } from './define-rule.ts'
 
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions<

@@ -12,7 +12,7 @@ import {
   ruleBeside,
   type Kind,
 } from './beside.ts'
-import { createPolicy } from './define-policy.ts'
+import { createPolicy } from './define-rule.ts'
 
 /** The algorithm of shares, for the class of Durable Objects that counts them: see `docs/fair-shares.md`. */
 export const sharesAlgorithm: Algorithm = shares as unknown as Algorithm

@@ -5,7 +5,7 @@ import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertBurst } from './limit.ts'
-import { policyOfRule } from './define-policy.ts'
+import { policyOfRule } from './define-rule.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions<

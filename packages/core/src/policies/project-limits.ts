@@ -1,5 +1,5 @@
 import type { Policy } from './policy.ts'
-import { createPolicy } from './define-policy.ts'
+import { createPolicy } from './define-rule.ts'
 import { assertOptions } from '../internal/validation.ts'
 import { assertLimitOption, type AnyLimitName, type Limit } from './limit.ts'
 import { defineLogRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'

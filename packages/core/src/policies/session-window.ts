@@ -4,7 +4,7 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { sessionWindowAlgorithm } from '../algorithms/session-window.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { policyOfRule } from './define-policy.ts'
+import { policyOfRule } from './define-rule.ts'
 
 /** Options of `sessionWindow`. */
 export interface SessionWindowOptions<

@@ -5,7 +5,7 @@ import { counterAlgorithm } from '../algorithms/counter.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertPositiveInteger } from '../internal/validation.ts'
-import { policyOfRule } from './define-policy.ts'
+import { policyOfRule } from './define-rule.ts'
 
 /** Options of `slidingWindowCounter`. */
 export interface SlidingWindowCounterOptions<

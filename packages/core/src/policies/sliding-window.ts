@@ -3,7 +3,7 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slidingLogAlgorithm } from '../algorithms/sliding-log.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { policyOfRule } from './define-policy.ts'
+import { policyOfRule } from './define-rule.ts'
 
 /** Options of `slidingWindow`. */
 export interface SlidingWindowOptions<

@@ -5,7 +5,7 @@ import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, MAX_UNITS, assertOptions, assertName } from '../internal/validation.ts'
 import { assertLimitOption, type AnyLimitName, type Limit } from './limit.ts'
-import { defineRule, createPolicy } from './define-policy.ts'
+import { defineRule, createPolicy } from './define-rule.ts'
 
 /** Options of policies over one log: those of every policy, except those that each window has itself. */
 export type SharedLogOptions<

@@ -4,7 +4,7 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertOneOf } from '../internal/validation.ts'
-import { policyOfRule } from './define-policy.ts'
+import { policyOfRule } from './define-rule.ts'
 
 /** Options of `tokenBucket`. */
 export interface TokenBucketOptions<

@@ -11,7 +11,7 @@ import {
   ruleBeside,
   type Kind,
 } from './beside.ts'
-import { createPolicy } from './define-policy.ts'
+import { createPolicy } from './define-rule.ts'
 
 /** The algorithm of lines, for the class of Durable Objects that counts them: see `docs/waiting.md`. */
 export const lineAlgorithm: Algorithm = algorithm as unknown as Algorithm
