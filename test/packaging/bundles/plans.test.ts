@@ -22,7 +22,7 @@ describe('a Worker loads', () => {
       'a plan resolver',
       `export { planResolver } from '@sluice/core/plans'`,
       [
-        'plans/cached-plan.js',
+        'plans/plan-copies.js',
         'plans/plan-records.js',
         'plans/plan-resolver.js',
         'plans/plan-search.js',
@@ -33,7 +33,7 @@ describe('a Worker loads', () => {
       'a runtime configuration',
       `export { runtimeConfiguration } from '@sluice/core/configuration'`,
       [
-        'configuration/configuration-cache.js',
+        'configuration/configuration-copy.js',
         'configuration/document-size.js',
         'configuration/document.js',
         'configuration/runtime-configuration.js',
@@ -49,8 +49,8 @@ describe('a Worker loads', () => {
       'records of partitions',
       `export { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'`,
       [
-        'configuration/cached-partition.js',
-        'configuration/configuration-cache.js',
+        'configuration/partition-copy.js',
+        'configuration/configuration-copy.js',
         'configuration/connected-records.js',
         'configuration/document-size.js',
         'configuration/document.js',

@@ -1,4 +1,4 @@
-import type { ConfigurationCache } from './configuration-cache.ts'
+import type { ConfigurationCopy } from './configuration-copy.ts'
 import { ConfigError, StoreError } from '../errors.ts'
 import { randomId } from '../internal/random-id.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
@@ -29,7 +29,7 @@ export type ConfigurationChanges = Readonly<Record<string, SettingChanges | null
 export async function parseChanges(
   changes: ConfigurationChanges,
   subject: Subject | undefined,
-  { policies, clock }: Pick<ConfigurationCache, 'policies' | 'clock'>,
+  { policies, clock }: Pick<ConfigurationCopy, 'policies' | 'clock'>,
 ): Promise<Change[]> {
   assertKnownOptions('configure', changes, [...policies.keys()])
   const valid: Change[] = []
@@ -98,7 +98,7 @@ function assertNewSettings(
 
 /** A document in the store: the fields of one hash, of which the version is new with each change. */
 export type StoredDocument = Pick<
-  ConfigurationCache,
+  ConfigurationCopy,
   | 'records'
   | 'clock'
   | 'settingsField'
@@ -126,7 +126,7 @@ interface Edit {
  * @throws StoreError `store_conflict` When others are faster each time.
  */
 export async function makeChanges(
-  cache: ConfigurationCache,
+  cache: ConfigurationCopy,
   changes: readonly Change[],
   author?: Author,
 ): Promise<void> {
@@ -143,7 +143,7 @@ export async function makeChanges(
  * @throws StoreError When the store fails.
  */
 export async function assertFits(
-  cache: ConfigurationCache,
+  cache: ConfigurationCopy,
   changes: readonly Change[],
 ): Promise<void> {
   const { entries } = await readDocument(cache)

@@ -11,7 +11,7 @@ import {
   readDocument,
   type ConfigurationChanges,
 } from './changes.ts'
-import { CONFIGURATION } from './configuration-cache.ts'
+import { CONFIGURATION } from './configuration-copy.ts'
 import { assertAuthor, type Author } from './history.ts'
 import { settingKey, type ConfigurationEntry } from './document.ts'
 import { documentSize, type ConfigurationSize } from './document-size.ts'

@@ -2,12 +2,12 @@ import type { ExtensionCall } from '../limiter/call.ts'
 import type { Contribution, ExtensionContext } from '../limiter/extensions.ts'
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { RecordField } from '../stores/store.ts'
-import type { ConfigurationCache } from './configuration-cache.ts'
+import type { ConfigurationCopy } from './configuration-copy.ts'
 import type { ConfigurationEntry, Report } from './document.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { encodePartition, encodePartitionAsync, hasLongValue, type Subject } from '../subject.ts'
 import { lacksDimension } from '../subject.ts'
-import { CachedPartition, type RecordSource } from './cached-partition.ts'
+import { PartitionCopy, type RecordSource } from './partition-copy.ts'
 import { editRecord, EMPTY_RECORD, parseRecord } from './partition-record.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
 import { dimensionsOf, mergeSettings, type Change, type ConfigurablePolicy } from './settings.ts'
@@ -17,7 +17,7 @@ export interface RecordsContext extends Pick<ExtensionContext, 'records' | 'cloc
   /** The key of the configuration, with which the keys of records begin. */
   readonly key: string
   /** The settings of whole policies. */
-  readonly shared: ConfigurationCache
+  readonly shared: ConfigurationCopy
   readonly report: Report
 }
 
@@ -38,7 +38,7 @@ const MAX_PARTITIONS = 10_000
 export class ConnectedRecords {
   readonly #context: RecordsContext
   readonly #groups: readonly PolicyGroup[]
-  readonly #partitions = new RecentItems<CachedPartition>(MAX_PARTITIONS)
+  readonly #partitions = new RecentItems<PartitionCopy>(MAX_PARTITIONS)
 
   constructor(context: RecordsContext) {
     this.#context = context
@@ -106,11 +106,11 @@ export class ConnectedRecords {
     )
   }
 
-  #partitionOf({ source }: PolicyGroup, encoded: string): CachedPartition {
+  #partitionOf({ source }: PolicyGroup, encoded: string): PartitionCopy {
     const field = this.#fieldOf(encoded)
     const known = this.#partitions.get(field.key)
     if (known) return known
-    const partition = new CachedPartition(field, source)
+    const partition = new PartitionCopy(field, source)
     this.#partitions.set(field.key, partition)
     return partition
   }

@@ -1,5 +1,5 @@
 /* The text of a partition's record: a JSON object of settings, by the names of policies. */
-import type { PartitionSettings } from './cached-partition.ts'
+import type { PartitionSettings } from './partition-copy.ts'
 import { ConfigError } from '../errors.ts'
 import { assertOptions } from '../internal/validation.ts'
 import { parseSettings, type Report } from './document.ts'

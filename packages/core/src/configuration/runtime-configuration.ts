@@ -11,7 +11,7 @@ import {
   assertOptions,
 } from '../internal/validation.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
-import { CONFIGURATION, ConfigurationCache } from './configuration-cache.ts'
+import { CONFIGURATION, ConfigurationCopy } from './configuration-copy.ts'
 import { SETTINGS, type ConfigurablePolicies, type Setting } from './settings.ts'
 
 /** Options of `runtimeConfiguration`. */
@@ -29,7 +29,7 @@ export interface RuntimeConfigurationOptions {
 
 /** The parts of a limiter that `configure` works with. */
 export interface ConfigurationHandle {
-  readonly cache: ConfigurationCache
+  readonly cache: ConfigurationCopy
   /** `undefined` if the document has the settings of partitions, too. */
   readonly partitions: ConnectedRecords | undefined
 }
@@ -70,7 +70,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
       }
       const policies = configurablePolicies(allowed, context.policies)
       const key = `config:${name}`
-      const cache = new ConfigurationCache(context, key, policies, report, onAlmostFull)
+      const cache = new ConfigurationCopy(context, key, policies, report, onAlmostFull)
       const { records, clock } = context
       const partitions = options.partitions?.connect({ records, clock, key, shared: cache, report })
       // A decision that is repeated charges in any case.

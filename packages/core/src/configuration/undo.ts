@@ -1,7 +1,7 @@
 /* The way back from a change of the settings. */
 import type { Limiter } from '../limiter/limiter.ts'
 import type { ApplyOptions, ConfigurationDifference } from './apply.ts'
-import type { ConfigurationCache } from './configuration-cache.ts'
+import type { ConfigurationCopy } from './configuration-copy.ts'
 import { ConfigError, StoreError } from '../errors.ts'
 import { editDocument, readDocument } from './changes.ts'
 import { handleOf } from './configure.ts'
@@ -74,7 +74,7 @@ export function takeLastBack(
 }
 
 const possibleIn =
-  ({ policies }: ConfigurationCache) =>
+  ({ policies }: ConfigurationCopy) =>
   (change: EntryChange): void =>
     assertPossible(change, policies.get(change.policy))
 

@@ -5,7 +5,7 @@ import { runInBackground } from '../internal/background.ts'
 import { isFresh } from '../internal/freshness.ts'
 import { POLL_MS, pause, growingPauses } from '../internal/single-flight.ts'
 import { hasLongValue, lacksDimension, encodePartitionAsync, encodePartition } from '../subject.ts'
-import { PlanCache, type CachedPlan } from './cached-plan.ts'
+import { PlanCopies, type PlanCopy } from './plan-copies.ts'
 import { isInvalidated, planField, type PlanRecords } from './plan-records.ts'
 
 /** Parts of a `PlanSearch`. */
@@ -35,7 +35,7 @@ export interface PlanSearchParts {
  */
 export class PlanSearch {
   readonly #parts: PlanSearchParts
-  readonly #plans = new PlanCache()
+  readonly #plans = new PlanCopies()
 
   constructor(parts: PlanSearchParts) {
     this.#parts = parts
@@ -70,7 +70,7 @@ export class PlanSearch {
   }
 
   /** Finds a plan that the isolate does not know: searches, or waits for the request that does. */
-  async #findUnknown({ key, id }: CachedPlan, call: ExtensionCall): Promise<Contribution> {
+  async #findUnknown({ key, id }: PlanCopy, call: ExtensionCall): Promise<Contribution> {
     const { clock, retryMs, timeoutMs } = this.#parts
     const waits = growingPauses(POLL_MS.isolate)
     for (;;) {
@@ -84,7 +84,7 @@ export class PlanSearch {
   }
 
   /** Contributes `plan`. Unless it is fresh, the store's plan is read with the decision. */
-  #contribution(plan: CachedPlan, call: ExtensionCall): Contribution {
+  #contribution(plan: PlanCopy, call: ExtensionCall): Contribution {
     const { latest: name, source } = plan
     if (plan.isFresh()) return { plan: { name, source } }
     const readAt = this.#parts.clock()
@@ -99,14 +99,14 @@ export class PlanSearch {
   }
 
   /** Applies the plan that was stored at `readAt`. Returns false if there was none. */
-  #confirm(plan: CachedPlan, stored: string | undefined, readAt: number): boolean {
+  #confirm(plan: PlanCopy, stored: string | undefined, readAt: number): boolean {
     const name = isInvalidated(stored) ? undefined : this.#parts.definedPlan(stored)
     if (name !== undefined) plan.update(name, readAt)
     return name !== undefined
   }
 
   /** Searches for all requests of the isolate that wait. */
-  async #search(plan: CachedPlan, call: ExtensionCall): Promise<void> {
+  async #search(plan: PlanCopy, call: ExtensionCall): Promise<void> {
     const { resolve } = this.#parts
     plan.searchedAt = systemClock()
     try {
@@ -121,7 +121,7 @@ export class PlanSearch {
   }
 
   /** Applies the store's plan, or looks it up. Returns false if the answer is void. */
-  async #searchStore(plan: CachedPlan, call: ExtensionCall): Promise<boolean> {
+  async #searchStore(plan: PlanCopy, call: ExtensionCall): Promise<boolean> {
     const { clock, definedPlan, records } = this.#parts
     const readAt = clock()
     const [stored, last] = await records.read(plan.key, call.startedAt)
@@ -134,7 +134,7 @@ export class PlanSearch {
   }
 
   #lookUpInBackground(
-    plan: CachedPlan,
+    plan: PlanCopy,
     stored: string | undefined,
     { waitUntil }: ExtensionCall,
   ): void {
@@ -145,7 +145,7 @@ export class PlanSearch {
 
   /** Looks the plan up and replaces `stored` with it. Returns false if the answer is void. */
   async #lookUp(
-    plan: CachedPlan,
+    plan: PlanCopy,
     stored: string | undefined,
     call?: ExtensionCall,
   ): Promise<boolean> {
@@ -165,7 +165,7 @@ export class PlanSearch {
   }
 
   /** Applies an answer that the store does not have. */
-  #cacheLocally(plan: CachedPlan, name: string | undefined, failure: unknown): void {
+  #cacheLocally(plan: PlanCopy, name: string | undefined, failure: unknown): void {
     const { cacheMs, clock, retryMs } = this.#parts
     const now = clock()
     if (name !== undefined) plan.update(name, now)

@@ -24,7 +24,7 @@ interface LoadedConfiguration {
 }
 
 /** The configuration as one isolate knows it. */
-export class ConfigurationCache extends SettingsCopy<LoadedConfiguration> {
+export class ConfigurationCopy extends SettingsCopy<LoadedConfiguration> {
   readonly records: Records
   readonly policies: ConfigurablePolicies
   /** Beside the version, which is new with each change, its hash has the document. */

@@ -7,7 +7,7 @@ import { StoredCopy } from '../internal/stored-copy.ts'
  * The name of one plan as an isolate knows it. It expires when the resolver's answer does not hold any more. Plain data:
  * a request cannot await another request's promise.
  */
-export class CachedPlan extends StoredCopy<string> {
+export class PlanCopy extends StoredCopy<string> {
   readonly key: string
   /** The tenant's id, for the resolver. */
   readonly id: string
@@ -60,14 +60,14 @@ export class CachedPlan extends StoredCopy<string> {
 const MAX_PLANS = 10_000
 
 /** The plans that an isolate knows. It forgets those not used lately. */
-export class PlanCache {
-  readonly #plans = new RecentItems<CachedPlan>(MAX_PLANS)
+export class PlanCopies {
+  readonly #plans = new RecentItems<PlanCopy>(MAX_PLANS)
 
   /** Returns the plan. One that has expired is unknown again, except for its name. */
-  get(key: string, id: string, clock: Clock): CachedPlan {
+  get(key: string, id: string, clock: Clock): PlanCopy {
     const plan = this.#plans.get(key)
     if (plan && clock() < plan.expiresAt) return plan
-    const unknown = new CachedPlan(key, id, clock, plan?.latest)
+    const unknown = new PlanCopy(key, id, clock, plan?.latest)
     this.#plans.set(key, unknown)
     return unknown
   }
@@ -75,6 +75,6 @@ export class PlanCache {
   /** Makes the next request search the plan. Requests under way keep the old object, and cannot undo it. */
   expire(key: string, clock: Clock): void {
     const plan = this.#plans.get(key)
-    if (plan) this.#plans.set(key, new CachedPlan(key, plan.id, clock, plan.latest))
+    if (plan) this.#plans.set(key, new PlanCopy(key, plan.id, clock, plan.latest))
   }
 }

@@ -22,7 +22,7 @@ export interface RecordSource {
 }
 
 /** The record of one partition as an isolate knows it. */
-export class CachedPartition extends SettingsCopy<LoadedRecord> {
+export class PartitionCopy extends SettingsCopy<LoadedRecord> {
   readonly #source: RecordSource
 
   constructor(field: RecordField, source: RecordSource) {
