@@ -49,11 +49,11 @@ describe('a Worker loads', () => {
       'records of partitions',
       `export { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'`,
       [
-        'configuration/partition-copy.js',
         'configuration/configuration-copy.js',
         'configuration/connected-records.js',
         'configuration/document-size.js',
         'configuration/document.js',
+        'configuration/partition-copy.js',
         'configuration/partition-record.js',
         'configuration/partition-records.js',
         'configuration/runtime-configuration.js',
