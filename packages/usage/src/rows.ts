@@ -25,6 +25,8 @@ export interface UsageRow {
   readonly model: string
   /** The plan that applied; `''` for none. */
   readonly plan: string
+  /** The values of `recordUsage.dimensions`, if it has any; `''` for one that a request lacks. */
+  readonly dimensions?: Readonly<Record<string, string>>
   readonly outcome: Outcome
   /** The number of requests. */
   readonly requests: number

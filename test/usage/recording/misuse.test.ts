@@ -12,6 +12,10 @@ describe('misuse', () => {
     [{ flushEvery: 'soon' }, 'recordUsage.flushEvery'],
     [{ maxCells: 0 }, 'recordUsage.maxCells'],
     [{ waitUntil: true }, 'recordUsage.waitUntil'],
+    [{ dimensions: 'team' }, 'recordUsage.dimensions: must be a list of other dimensions than'],
+    [{ dimensions: ['team', 'team'] }, 'recordUsage.dimensions'],
+    [{ dimensions: ['usd'] }, 'recordUsage.dimensions'],
+    [{ dimensions: ['a=b'] }, 'recordUsage.dimensions'],
     [{ every: '5s' }, 'recordUsage'],
   ])('%j is refused', (options, message) => {
     expect(() => recordUsage(options as never)).toThrow(message)

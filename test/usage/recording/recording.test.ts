@@ -3,7 +3,7 @@ import { listen, slidingWindow, StoreError } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { release, reservation, reserve, sweepUnsettled } from '@sluice/core/reservations'
 import { flushUsage, type TenantForm, type UsageRow } from '@sluice/usage'
-import { usage } from '@sluice/usage/report'
+import { usage, usageCsv } from '@sluice/usage/report'
 import { setUp } from '../../support/limiters.ts'
 import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
@@ -102,6 +102,57 @@ describe.each(STORES_TO_TEST)('usage in %s', (name) => {
       requests: 7,
       tokens: 20,
     })
+  })
+
+  it('counts by further dimensions, which a settlement keeps, and sums by tenant stay the same', async () => {
+    const own = {
+      store: makeStore(),
+      usage: { tenants: 'plain', dimensions: ['team', 'key'] },
+    } as const
+    const { limiter } = recording(undefined, own)
+    const call = await reserve(
+      limiter,
+      { ...SUBJECT, team: 'a=b', key: 'k1' },
+      { cost: { token: 90 } },
+    )
+    await limiter.check({ ...SUBJECT, key: 'k2' }, { cost: { token: 5 } })
+    await limiter.check({ ...SUBJECT, key: 'k2' }, { cost: { token: 9 } })
+    if (call.allowed) await reservation(limiter, JSON.stringify(call)).settle({ token: 60 })
+    const { rows, quarters } = await usage(limiter)
+    expect(rows).toEqual([
+      {
+        ...ROW,
+        dimensions: { team: '', key: 'k2' },
+        outcome: 'allowed',
+        requests: 1,
+        tokens: 5,
+        usd: 0,
+      },
+      {
+        ...ROW,
+        dimensions: { team: '', key: 'k2' },
+        outcome: 'denied',
+        requests: 1,
+        tokens: 9,
+        usd: 0,
+      },
+      {
+        ...ROW,
+        dimensions: { team: 'a=b', key: 'k1' },
+        outcome: 'allowed',
+        requests: 1,
+        tokens: 60,
+        usd: 0,
+      },
+    ])
+    expect(quarters?.map(({ dimensions }) => dimensions?.['key'])).toEqual(['k2', 'k2', 'k1'])
+    const [head, first] = usageCsv(rows).split('\r\n')
+    expect(head).toMatch(/^start,tenant,.*,prevented_dollars,team,key$/)
+    expect(first).toMatch(/0\.000000,,k2$/)
+    // Read without them, rows and their sums are as before.
+    const plain = await usage(recording(undefined, { ...own, usage: { tenants: 'plain' } }).limiter)
+    expect(tokensBy(plain.rows)).toEqual({ acme: 74 })
+    expect(plain.rows[0]).not.toHaveProperty('dimensions')
   })
 
   it('shares one cell among those above the bound, and says so', async () => {

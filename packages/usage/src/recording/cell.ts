@@ -21,21 +21,31 @@ export const MAX_TEXT = 100
 
 const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : '')
 
-/** Returns the tenant of a subject, or `''`. It is not cut: its hash must be the whole id's. */
-export function tenantOf(subject: Subject, dimension: string): string {
+/** Returns the value of a dimension, or `''`. It is not cut: the hash of a tenant must be the whole id's. */
+export function valueOf(subject: Subject, dimension: string): string {
   const value = (subject as Readonly<Record<string, unknown>>)[dimension]
   return typeof value === 'string' ? value : ''
 }
 
-/** Returns the cell of a request. */
+/** Returns the cell of a request. Further dimensions that it has follow as `name=value`. */
 export const requestCell = (
   family: Family,
   tenant: string,
   subject: Subject,
   { plan }: Pick<Decision, 'plan'>,
+  dimensions: readonly string[],
 ): CellId => ({
   family,
-  parts: [tenant, text(subject.route), text(subject.model), text(plan)],
+  parts: [
+    tenant,
+    text(subject.route),
+    text(subject.model),
+    text(plan),
+    ...dimensions.flatMap((name) => {
+      const value = text(valueOf(subject, name))
+      return value === '' ? [] : [`${name}=${value}`]
+    }),
+  ],
 })
 
 /**

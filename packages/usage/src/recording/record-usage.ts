@@ -1,4 +1,5 @@
 import {
+  ConfigError,
   defineExtension,
   durationMs,
   extensionHandle,
@@ -29,6 +30,11 @@ export interface RecordUsageOptions {
   readonly tenants?: TenantForm
   /** The dimension of subjects that names the tenant. @default 'tenant' */
   readonly by?: string
+  /**
+   * Further dimensions of subjects that each row has, such as `['team', 'key']`. Their values are stored as they are,
+   * and there is a cell for each. @default none
+   */
+  readonly dimensions?: readonly string[]
   /** The time between a request and the flush that saves it. @default '5s' */
   readonly flushEvery?: Duration
   /**
@@ -47,6 +53,7 @@ export interface RecordUsageOptions {
 /** The parts of the extension that `flushUsage`, `forgetUsage` and `usage` work with. */
 export interface UsageHandle extends Pick<ExtensionContext, 'records' | 'clock'> {
   readonly tenants: TenantForm
+  readonly dimensions: readonly string[]
   /** The times for which hours and days are kept after their end. */
   readonly keptMs: Readonly<Record<Period, number>>
   flush(): Promise<void>
@@ -57,6 +64,7 @@ const NAME = 'usage'
 const OPTIONS = [
   'tenants',
   'by',
+  'dimensions',
   'flushEvery',
   'waitUntil',
   'maxCells',
@@ -75,8 +83,9 @@ const OPTIONS = [
  */
 export function recordUsage(options: RecordUsageOptions = {}): Extension {
   assertKnownOptions('recordUsage', options, OPTIONS)
-  const { tenants = 'hashed', by = 'tenant', waitUntil } = options
+  const { tenants = 'hashed', by = 'tenant', dimensions = [], waitUntil } = options
   assertTenantForm('recordUsage', tenants)
+  assertDimensions(dimensions)
   if (waitUntil !== undefined) assertFunction('recordUsage.waitUntil', waitUntil)
   const everyMs = durationMs('recordUsage.flushEvery', options.flushEvery ?? '5s')
   const maxCounters = assertPositiveInteger('recordUsage.maxCells', options.maxCells ?? 10_000)
@@ -92,14 +101,21 @@ export function recordUsage(options: RecordUsageOptions = {}): Extension {
 
   function connect({ policies, records, clock, problem }: ExtensionContext): ExtensionHooks {
     const cells = new Cells(policies.some(({ unit }) => unit === 'usd'))
-    const recorder = new Recorder(cells, by, policies)
+    const recorder = new Recorder(cells, { by, dimensions }, policies)
     const take = () => cells.take(hashesOf, tenants)
     const onOverflow = (): void => {
       cells.isStoreFull = true
     }
     const counts = { key: NAME, maxCounters, everyMs, take, onOverflow }
     const flush = new CounterFlush({ title: 'Usage', records, clock, problem, ...counts })
-    const handle: UsageHandle = { records, clock, tenants, keptMs, flush: () => flush.flush() }
+    const handle: UsageHandle = {
+      records,
+      clock,
+      tenants,
+      dimensions,
+      keptMs,
+      flush: () => flush.flush(),
+    }
     return {
       on: {
         decision({ decision, subject, call }) {
@@ -116,6 +132,21 @@ export function recordUsage(options: RecordUsageOptions = {}): Extension {
     }
   }
   return defineExtension({ name: NAME, connect })
+}
+
+/** The names that a row has anyway. */
+const OWN_NAMES: ReadonlySet<unknown> = new Set(
+  'tenant route model plan outcome requests tokens usd'.split(' '),
+)
+
+/** @throws ConfigError Unless it is a list of different names that a row does not have anyway. */
+function assertDimensions(names: readonly unknown[]): void {
+  const isNew = (name: unknown, at: number): boolean =>
+    /^\w+$/.test(String(name)) && names.indexOf(name) === at && !OWN_NAMES.has(name)
+  if (Array.isArray(names) && names.every(isNew)) return
+  const message =
+    'must be a list of other dimensions than tenant, route, model and plan, such as ["team"]'
+  throw new ConfigError('invalid_option', 'recordUsage.dimensions', message, names)
 }
 
 /**

@@ -2,20 +2,25 @@ import type { Decision, LimiterEvents, PolicyRule, Subject } from '@sluice/core'
 import type { Cells } from './cells.ts'
 import { dayOf, hourOf, PERIOD_MS, quarterOf, QUARTERS } from '../hours.ts'
 import { UNKNOWN } from '../rows.ts'
-import { costOf, tenantOf, policyCell, requestCell, tokensAndUsd, type CellId } from './cell.ts'
+import { costOf, valueOf, policyCell, requestCell, tokensAndUsd, type CellId } from './cell.ts'
 
 const UNKNOWN_REQUEST: CellId = { family: 'a', parts: [UNKNOWN, '', '', ''] }
+
+/** The dimension that names tenants, and those that each row has beside it. */
+interface RecordedDimensions {
+  readonly by: string
+  readonly dimensions: readonly string[]
+}
 
 /** Counts the events of a limiter in cells. */
 export class Recorder {
   readonly #cells: Cells
-  /** The dimension that names tenants. */
-  readonly #dimension: string
+  readonly #recorded: RecordedDimensions
   readonly #rules: ReadonlyMap<string, PolicyRule>
 
-  constructor(cells: Cells, dimension: string, policies: readonly PolicyRule[]) {
+  constructor(cells: Cells, recorded: RecordedDimensions, policies: readonly PolicyRule[]) {
     this.#cells = cells
-    this.#dimension = dimension
+    this.#recorded = recorded
     this.#rules = new Map(policies.map((policy) => [policy.name, policy]))
   }
 
@@ -23,9 +28,10 @@ export class Recorder {
   decide(decision: Decision, subject: Subject): void {
     const hour = hourOf(decision.at)
     const [tokens, usd] = tokensAndUsd(costOf(decision))
-    const tenant = tenantOf(subject, this.#dimension)
+    const { by, dimensions } = this.#recorded
+    const tenant = valueOf(subject, by)
     const cell = (family: CellId['family']): CellId =>
-      requestCell(family, tenant, subject, decision)
+      requestCell(family, tenant, subject, decision, dimensions)
     if (decision.allowed) {
       this.#cells.add(hour, cell('a'), withQuarters(decision.at, [1, tokens, usd]))
     } else if (decision.violated) {
@@ -69,8 +75,9 @@ export class Recorder {
     }
     const { subject, limits } = origin
     const hour = hourOf(origin.at)
-    const tenant = tenantOf(subject, this.#dimension)
-    correct(origin.at, requestCell('a', tenant, subject, origin), difference)
+    const { by, dimensions } = this.#recorded
+    const tenant = valueOf(subject, by)
+    correct(origin.at, requestCell('a', tenant, subject, origin, dimensions), difference)
     for (const { policy: name } of charges) {
       const rule = this.#rules.get(name)
       const corrected = rule && units[rule.unit]

@@ -21,7 +21,11 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
  * Turns the cells of one hour or day into rows. Cells that a later version has written are skipped, and so are
  * corrections without their request: it was forgotten meanwhile, or is not saved yet.
  */
-export function rowsOf(cells: CounterValues, start: number): PeriodRows {
+export function rowsOf(
+  cells: CounterValues,
+  start: number,
+  dimensions: readonly string[],
+): PeriodRows {
   const found: PeriodRows = { rows: [], quarters: [], policies: [] }
   const unpaired = unpairedEstimates(cells)
   for (const [name, text] of cells) {
@@ -30,14 +34,12 @@ export function rowsOf(cells: CounterValues, start: number): PeriodRows {
     const outcome = OUTCOMES.get(family)
     if (outcome) {
       const own = parseValues(cells.get(`e${parts}`) ?? '').slice(1)
+      const rowOf = rowMaker(parts, outcome, dimensions)
       const estimate = parts === '' ? addValues(unpaired, own) : own
       found.rows.push(
-        usageRow(start, outcome, parts, [
-          values[0] ?? 0,
-          ...(outcome === 'denied' ? estimate : values.slice(1)),
-        ]),
+        rowOf(start, [values[0] ?? 0, ...(outcome === 'denied' ? estimate : values.slice(1))]),
       )
-      found.quarters.push(...quarterRows(start, outcome, parts, values))
+      found.quarters.push(...quarterRows(start, values, rowOf))
     }
     if (family === 'p') found.policies.push(policyRow(start, parts, values))
   }
@@ -64,33 +66,38 @@ const addValues = (a: readonly number[], b: readonly number[]): readonly number[
 const isComplete = ({ tenant, requests }: Pick<UsageRow, 'tenant' | 'requests'>): boolean =>
   requests > 0 || tenant === OTHER || tenant === UNKNOWN
 
-function usageRow(
-  start: number,
-  outcome: Outcome,
-  parts: string,
-  [requests = 0, tokens = 0, usd = 0]: readonly number[],
-): UsageRow {
-  const [tenant = OTHER, route = OTHER, model = OTHER, plan = OTHER] = parseParts(parts) as string[]
-  return { start, tenant, route, model, plan, outcome, requests, tokens, usd }
+type Names = Readonly<Record<string, string>>
+type MakeRow = (start: number, values: readonly number[]) => UsageRow
+
+/** Returns a function that makes the rows of a cell. */
+function rowMaker(parts: string, outcome: Outcome, dimensions: readonly string[]): MakeRow {
+  const names = parseParts(parts) as string[]
+  const [tenant = OTHER, route = OTHER, model = OTHER, plan = OTHER, ...others] = names
+  const valueOf = (name: string): string =>
+    others.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1) ?? ''
+  const values = dimensions.map((name) => [name, parts === '' ? OTHER : valueOf(name)])
+  const own = values.length > 0 && { dimensions: Object.fromEntries(values) as Names }
+  return (start, [requests = 0, tokens = 0, usd = 0]) => ({
+    start,
+    tenant,
+    route,
+    model,
+    plan,
+    ...own,
+    outcome,
+    requests,
+    tokens,
+    usd,
+  })
 }
 
 /** Returns the rows of quarters in which something was used. A cell has the values of its hour, then theirs. */
-function quarterRows(
-  start: number,
-  outcome: Outcome,
-  parts: string,
-  values: readonly number[],
-): UsageRow[] {
+function quarterRows(start: number, values: readonly number[], rowOf: MakeRow): UsageRow[] {
   const width = values.length / (QUARTERS + 1)
   // An earlier version has written none.
   if (!Number.isInteger(width)) return []
   return Array.from({ length: QUARTERS }, (_, quarter) =>
-    usageRow(
-      start + quarter * QUARTER_MS,
-      outcome,
-      parts,
-      values.slice((quarter + 1) * width, (quarter + 2) * width),
-    ),
+    rowOf(start + quarter * QUARTER_MS, values.slice((quarter + 1) * width, (quarter + 2) * width)),
   ).filter(({ requests }) => requests > 0)
 }
 

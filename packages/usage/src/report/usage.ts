@@ -47,7 +47,7 @@ export async function usage(limiter: Limiter, options: UsageOptions = {}): Promi
   const starts = Array.from({ length: (to - from) / length }, (_, index) => from + index * length)
   const keys = starts.map((start) => periodKey(by, start))
   const periods = await readCounters(handle.records, keys, now)
-  const read = periods.map((cells, index) => rowsOf(cells, starts[index] ?? 0))
+  const read = periods.map((cells, index) => rowsOf(cells, starts[index] ?? 0, handle.dimensions))
   const rename = options.tenants && (await renaming(options.tenants, handle.tenants))
   const all = <Name extends keyof PeriodRows>(name: Name): PeriodRows[Name][number][] =>
     select<PeriodRows[Name][number]>(
@@ -108,11 +108,14 @@ function select<Row extends { readonly start: number; readonly tenant: string }>
   return selected.toSorted(byTimeAndNames)
 }
 
+const comparable = (value: string | number | object): string | number =>
+  typeof value === 'object' ? Object.values(value).join() : value
+
 /** Orders rows by time, then by their names from left to right. */
 function byTimeAndNames(a: object, b: object): number {
-  const others = Object.values(b) as (string | number)[]
-  for (const [index, value] of (Object.values(a) as (string | number)[]).entries()) {
-    const other = others[index] ?? ''
+  const others = Object.values(b) as (string | number | object)[]
+  for (const [index, one] of (Object.values(a) as typeof others).entries()) {
+    const [value, other] = [comparable(one), comparable(others[index] ?? '')]
     if (value !== other) return value < other ? -1 : 1
   }
   return 0

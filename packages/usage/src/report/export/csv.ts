@@ -52,19 +52,27 @@ const COLUMNS = [
 ] as const
 
 /**
- * Yields the lines of a CSV file of usage: a header with the names of a row, then a line for each row. `start` is ISO
+ * Yields the lines of a CSV file of usage: a header with the names of a row, then a line for each row. Further
+ * dimensions, as the first row has them, are the last columns. `start` is ISO
  * 8601 (UTC), `usd` is in micro-dollars, and `dollars` is the same in dollars. All three are of what was used: the
  * estimates of denied requests are in columns of their own, `prevented_…`.
  */
 export function* usageCsvLines(rows: Iterable<UsageRow>): Generator<string> {
-  yield csvLine(COLUMNS)
-  for (const { start, tenant, route, model, plan, outcome, requests, tokens, usd } of rows) {
+  let columns: readonly string[] | undefined
+  for (const row of rows) {
+    const { start, tenant, route, model, plan, outcome, requests, tokens, usd } = row
+    if (!columns) {
+      columns = Object.keys(row.dimensions ?? {})
+      yield csvLine([...COLUMNS, ...columns])
+    }
     const names = [new Date(start).toISOString(), tenant, route, model, plan, outcome]
     const amounts = [tokens, usd, dollars(usd)]
     const nothing = [0, 0, dollars(0)]
     const [used, prevented] = outcome === 'denied' ? [nothing, amounts] : [amounts, nothing]
-    yield csvLine([...names, requests, ...used, ...prevented])
+    const others = columns.map((name) => row.dimensions?.[name] ?? '')
+    yield csvLine([...names, requests, ...used, ...prevented, ...others])
   }
+  if (!columns) yield csvLine(COLUMNS)
 }
 
 /**
