@@ -1,5 +1,5 @@
 /* The entry `@sluice/queue/bullmq`: a processor for workers of BullMQ in front of a limiter. */
-import { StoreError, type Cost, type Limiter, type Subject } from '@sluice/core'
+import { StoreError, type Cost, type Decision, type Limiter, type Subject } from '@sluice/core'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { delay } from '@sluice/core/internal/http'
 import { runtimeOf } from '@sluice/core/internal/limiter'
@@ -93,12 +93,7 @@ export function limitedProcessor<Data = any, Result = any>(
       throw error
     })
     if (reserved?.isAllowed === undefined) return later(STORE_DELAY_MS)
-    if (!reserved.isAllowed) {
-      const { retryAfterMs, violated } = reserved.decision
-      if (retryAfterMs !== null) return later(Math.min(retryAfterMs, LONGEST_DELAY_MS))
-      const problem = `Sluice: The job never fits: its cost is above the limit of policy "${violated?.name}"`
-      throw new UnrecoverableError(problem)
-    }
+    if (!reserved.isAllowed) return later(delayOf(reserved.decision))
     let result: Result
     try {
       await delay(reserved.delayMs, signal)
@@ -111,4 +106,12 @@ export function limitedProcessor<Data = any, Result = any>(
     await settle(reserved.charge, result, job)
     return result
   }
+}
+
+/** Returns the delay of a denied job. @throws UnrecoverableError When it never fits. */
+function delayOf({ retryAfterMs, violated }: Decision): number {
+  if (retryAfterMs !== null) return Math.min(retryAfterMs, LONGEST_DELAY_MS)
+  throw new UnrecoverableError(
+    `Sluice: The job never fits: its cost is above the limit of policy "${violated?.name}"`,
+  )
 }

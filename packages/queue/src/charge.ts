@@ -150,25 +150,27 @@ async function settleCharge(limiter: Limiter, settlement: string): Promise<void>
 }
 
 /**
- * Charges what a failed attempt says that it has used. Returns false, and calls `report`, if that is no cost: then nothing
- * has changed.
+ * Ends the charge of a failed attempt: at the units that it reports, or else at its estimate, which the next attempt takes
+ * over. Returns the data of the reservation for that attempt. Calls `report` if the units are invalid.
  *
  * @throws StoreError When the store fails.
  */
-export async function settleAttempt(
+export async function endFailed(
   limiter: Limiter,
   charge: JobCharge,
-  used: Cost,
+  used: Cost | undefined,
   report: (error: unknown) => void,
-): Promise<boolean> {
-  try {
-    await settleCharge(limiter, charge.settlement(used))
-    return true
-  } catch (error) {
-    if (error instanceof StoreError) throw error
-    report(error)
-    return false
+): Promise<string> {
+  if (used !== undefined) {
+    try {
+      await settleCharge(limiter, charge.settlement(used))
+      return ''
+    } catch (error) {
+      if (error instanceof StoreError) throw error
+      report(error)
+    }
   }
+  return charge.keep()
 }
 
 /**

@@ -9,13 +9,7 @@ import {
   perEnv,
   type LimiterFor,
 } from '@sluice/core/internal/http'
-import {
-  reservationId,
-  reserveJob,
-  settleAttempt,
-  settleOrEstimate,
-  type JobCharge,
-} from './charge.ts'
+import { endFailed, reservationId, reserveJob, settleOrEstimate, type JobCharge } from './charge.ts'
 import { JobError } from './job.ts'
 
 /** The longest delay that a queue accepts, in seconds: 12 hours. */
@@ -137,19 +131,13 @@ export function limitedConsumer<Env extends object, Body, Context extends object
     try {
       used = await handle(message, env, ctx)
     } catch (error) {
-      const isSettled =
-        error instanceof JobError &&
-        error.used !== undefined &&
-        (await settleAttempt(limiterOf(env), charge, error.used, logNoCost))
-      if (!isSettled) await charge.keep()
+      const reported = error instanceof JobError ? error.used : undefined
+      await endFailed(limiterOf(env), charge, reported, logNoCost)
       throw error
     }
     message.ack()
-    await settleOrEstimate(
-      limiterOf(env),
-      charge.settlement(used ?? undefined),
-      logUnsettled,
-    ).catch(logUnsettled)
+    const settlement = charge.settlement(used ?? undefined)
+    await settleOrEstimate(limiterOf(env), settlement, logUnsettled).catch(logUnsettled)
   }
 
   return async (batch, env, ctx) => {

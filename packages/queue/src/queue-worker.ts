@@ -49,7 +49,7 @@ export class QueueWorker<Data> implements Worker {
   #claims = MAX_CLAIMED
   readonly #sleeper = new Sleeper()
   /** Ends the wait of a job that is to run alone. */
-  #whenAlone: () => void = () => {}
+  #onAlone: () => void = () => {}
 
   constructor(parts: QueueParts<Data>, handle: Handler<Data>, options: WorkOptions) {
     this.#parts = parts
@@ -84,7 +84,7 @@ export class QueueWorker<Data> implements Worker {
     this.ended.catch((error: unknown) => console.error('Sluice: A worker has ended:', error))
   }
 
-  // `ended` tells of errors.
+  // `ended` rejects with an error.
   readonly #onAbort = (): void => void this.stop().catch(() => {})
 
   async stop({ timeout = '25s' }: { readonly timeout?: Duration } = {}): Promise<void> {
@@ -119,7 +119,7 @@ export class QueueWorker<Data> implements Worker {
       }
       failures = 0
       pauseMs = PAUSES_MS[0]
-      if (this.#isStopping || this.#isAlone()) this.#whenAlone()
+      if (this.#isStopping || this.#isAlone()) this.#onAlone()
       const isFull = turn.claimed.length === most
       if (turn.claimed.length > 0) void this.#start(turn, isFull)
       const waitMs = turn.nextAt - turn.now
@@ -183,8 +183,8 @@ export class QueueWorker<Data> implements Worker {
   /** Reserves for the jobs that were claimed, one after another, and runs them. */
   async #start({ claimed }: Turn, isFull: boolean): Promise<void> {
     const jobs = claimed.map(({ id }) => this.#running.get(id) as RunningJob<Data>)
-    const suspect = jobs.find(({ isSuspect }) => isSuspect)
-    if (suspect) return this.#startAlone(suspect, jobs)
+    const alone = jobs.find(({ mustRunAlone }) => mustRunAlone)
+    if (alone) return this.#startAlone(alone, jobs)
     this.#isStarting = true
     // After a denial for all, the next job would be denied, too; after one for a flow, the next of that flow.
     let isPaused = false
@@ -192,7 +192,7 @@ export class QueueWorker<Data> implements Worker {
     let begun = 0
     for (const job of jobs) {
       const isNext = !isPaused && !this.#isStopping && !parked.has(job.flow)
-      const reserved = isNext ? await job.reserve() : job.untouched()
+      const reserved = isNext ? await job.reserve() : job.notReserved()
       if (typeof reserved === 'number') {
         begun += 1
         void this.#run(job, reserved)
@@ -204,16 +204,16 @@ export class QueueWorker<Data> implements Worker {
     }
     this.#claims = isPaused ? Math.max(1, begun) : Math.min(MAX_CLAIMED, 2 * this.#claims)
     this.#isStarting = false
-    // Else there is nothing to claim, and nothing to tell.
+    // Otherwise there is nothing to claim or report.
     if (isFull || this.#results.length > 0) this.#sleeper.wake()
   }
 
   /** Runs one of the jobs that were claimed when no other is left that would be lost with it, and gives the others back. */
   async #startAlone(job: RunningJob<Data>, claimed: readonly RunningJob<Data>[]): Promise<void> {
     this.#isStarting = true
-    for (const other of claimed) if (other !== job) this.#end(other, other.untouched())
-    if (!this.#isAlone()) await new Promise<void>((resolve) => (this.#whenAlone = resolve))
-    const reserved = this.#isStopping ? job.untouched() : await job.reserve()
+    for (const other of claimed) if (other !== job) this.#end(other, other.notReserved())
+    if (!this.#isAlone()) await new Promise<void>((resolve) => (this.#onAlone = resolve))
+    const reserved = this.#isStopping ? job.notReserved() : await job.reserve()
     if (typeof reserved === 'number') await this.#run(job, reserved)
     else this.#end(job, reserved)
     this.#isStarting = false

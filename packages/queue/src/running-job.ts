@@ -1,7 +1,7 @@
 /* One job of a worker, from its claim to its result. */
 import { durationMs, SluiceError, StoreError, type Cost } from '@sluice/core'
 import { delay } from '@sluice/core/internal/http'
-import { reservationId, reserveJob, settleAttempt, type JobCharge } from './charge.ts'
+import { endFailed, reservationId, reserveJob, type JobCharge } from './charge.ts'
 import { assertParsed, decodeJob, JobError, type Job } from './job.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { ClaimedJob, Result } from './state/requests.ts'
@@ -43,7 +43,7 @@ export class RunningJob<Data> {
   }
 
   /** True if its last two workers were lost: it may be the reason, so it runs without others that would be lost with it. */
-  get isSuspect(): boolean {
+  get mustRunAlone(): boolean {
     return this.claim - this.claimed.lostFrom >= 2
   }
 
@@ -109,7 +109,7 @@ export class RunningJob<Data> {
   }
 
   /** The result of a job that was not even reserved for. The rest of lost claims is then still there. */
-  untouched(): Result {
+  notReserved(): Result {
     return this.back('nobody', 0, this.claimed.lostFrom === this.claim)
   }
 
@@ -130,24 +130,17 @@ export class RunningJob<Data> {
     const message = messageOf(error)
     const isFinal = retry === false || this.#isLastAttempt()
     const delayMs = retry ? durationMs('retry', retry) : this.#backoff()
+    const { limiter, runtime, name } = this.#parts
+    const report = (invalid: unknown): void => {
+      const problem = `A JobError of the queue "${name}" says in \`used\` what is no cost; its estimate stays charged`
+      runtime.events.problem({ code: 'reservation_lost', message: problem, error: invalid })
+    }
     try {
-      if (used !== undefined && (await this.#settle(charge, used))) {
-        return this.#failed(message, isFinal, delayMs, '')
-      }
-      // The estimate of its last attempt is what it costs.
-      return this.#failed(message, isFinal, delayMs, await charge.keep())
+      const held = await endFailed(limiter, charge, used, report)
+      return this.#failed(message, isFinal, delayMs, held)
     } catch {
       return this.back('queue', STORE_PAUSE_MS, false)
     }
-  }
-
-  /** Charges what a failed attempt has used, if that is a cost. @throws StoreError When the store fails. */
-  #settle(charge: JobCharge, used: Cost): Promise<boolean> {
-    const { limiter, runtime, name } = this.#parts
-    return settleAttempt(limiter, charge, used, (error) => {
-      const message = `A JobError of the queue "${name}" says in \`used\` what is no cost; its estimate stays charged`
-      runtime.events.problem({ code: 'reservation_lost', message, error })
-    })
   }
 
   /** The result of a job whose worker stops: its units stay charged, its calls in flight are over. */

@@ -29,15 +29,8 @@ save()
 return replies
 `
 
-/**
- * Takes results, handles the timers that no result has changed, claims jobs. ARGV from 3: the most jobs to claim, the
- * lease, the most attempts, the time to keep the dead; for each result its kind, id, claim, delay, 1 if it is final or
- * clean, the reservation held, and its error, settlement or `who`.
- */
-export const turnScript =
-  (): string => `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local keepDead, taken, unsettled, died = tonumber(ARGV[6]), {}, {}, {}
-local function unpark(flow)
+/** Lua that lets the jobs of a flow run again, and that ends a job whose time is up. */
+const MOVE_JOBS = `local function unpark(flow)
   if flow.status ~= 'parked' then return end
   timers[letters.parked .. flow.name] = false
   admit(flow)
@@ -56,7 +49,10 @@ local function waitAgain(job, where)
     wait(job, where)
   end
 end
-for at = 7, #ARGV, 7 do
+`
+
+/** Lua that takes the results of workers. */
+const TAKE_RESULTS = `for at = 7, #ARGV, 7 do
   local kind, id, claim, delay, flag, held, text = unpack(ARGV, at, at + 6)
   delay = tonumber(delay)
   local job = find(id)
@@ -104,7 +100,10 @@ for at = 7, #ARGV, 7 do
     end
   end
 end
-local function ring(member)
+`
+
+/** Lua that handles one timer. */
+const RING = `local function ring(member)
   timers[member] = false
   local timer, name = words[string.sub(member, 1, 1)], string.sub(member, 2)
   if timer == 'parked' then return unpark(flowOf(name)) end
@@ -130,10 +129,10 @@ local function ring(member)
     die(job, 'waited_too_long', '')
   end
 end
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', TIMERS, '-inf', whole(now), 'LIMIT', 0, ${MAX_DUE})) do
-  if timers[member] == nil then ring(member) end
-end
-local claimed = {}
+`
+
+/** Lua that claims the first job of the flow whose turn it is, until enough are claimed. */
+const CLAIM_JOBS = `local claimed = {}
 local open = queue.pausedUntil <= now
 while open and most > #claimed / 7 do
   local first = redis.call('ZRANGE', ORDER, 0, 0, 'WITHSCORES')
@@ -153,7 +152,20 @@ while open and most > #claimed / 7 do
     append(claimed, { job.id, job.flow, job.claims, job.attempts, job.lostFrom, job.rest, payload })
   end
 end
-save()
+`
+
+/**
+ * Takes results, handles the timers that no result has changed, claims jobs. ARGV from 3: the most jobs to claim, the
+ * lease, the most attempts, the time to keep the dead; for each result its kind, id, claim, delay, 1 if it is final or
+ * clean, the reservation held, and its error, settlement or `who`.
+ */
+export const turnScript =
+  (): string => `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local keepDead, taken, unsettled, died = tonumber(ARGV[6]), {}, {}, {}
+${MOVE_JOBS}${TAKE_RESULTS}${RING}for _, member in ipairs(redis.call('ZRANGEBYSCORE', TIMERS, '-inf', whole(now), 'LIMIT', 0, ${MAX_DUE})) do
+  if timers[member] == nil then ring(member) end
+end
+${CLAIM_JOBS}save()
 local nextAt = -1
 local timer = redis.call('ZRANGE', TIMERS, 0, 0, 'WITHSCORES')
 if timer[2] then nextAt = tonumber(timer[2]) end
