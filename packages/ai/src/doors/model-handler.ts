@@ -81,6 +81,14 @@ type ModelHandler<Context extends unknown[]> = (
   ...context: Context
 ) => Promise<Response>
 
+const RULES: OptionRules<ModelHandlerOptions> = {
+  ...CALL_RULES,
+  ...BODY_RULES,
+  ...STAGE_RULES,
+  api: assertText,
+  route: assertText,
+}
+
 /**
  * A handler for model calls held to a limiter's policies: it reads the body, reserves the most that the
  * call may use, sends it, meters the answer as it passes, and settles what was used. Denials and errors
@@ -107,14 +115,7 @@ export function modelHandler<Context extends unknown[]>(
   options: ModelHandlerOptions<Context>,
   send: SendCall<Context> | Upstream,
 ): ModelHandler<Context> {
-  const rules: OptionRules<ModelHandlerOptions> = {
-    ...CALL_RULES,
-    ...BODY_RULES,
-    ...STAGE_RULES,
-    api: assertText,
-    route: assertText,
-  }
-  assertCallOptions('modelHandler', options, rules)
+  assertCallOptions('modelHandler', options, RULES)
   const { route = 'model', spentStatus, onError = logError } = options
   const [upstream, address] = typeof send === 'function' ? [] : [send, addressOf(send)]
   const api = apiOfHandler(options.api, address)

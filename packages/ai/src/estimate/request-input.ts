@@ -106,10 +106,7 @@ export function inputTokens(
       settings.inspect?.(body, key)
       other += settings.unseenTokens
     }
-    // The model reads what tools MCP servers have. OpenAI names these servers among the tools.
-    const servers =
-      key === 'mcp_servers' ? [value].flat() : key === 'tools' ? toolsOfMcp(value) : []
-    other += servers.filter(isGiven).length * settings.unseenTokens
+    other += mcpServersIn(key, value).filter(isGiven).length * settings.unseenTokens
     if (TEXTS.test(key)) texts.push(isPrompt ? value['variables'] : value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
@@ -167,8 +164,11 @@ function pictureTokens(part: Json, model: string | undefined): number {
   return openAiImageTokens(model, own(isObject(image) ? image : part, 'detail'))
 }
 
-const toolsOfMcp = (tools: unknown): Json[] =>
-  objectsIn(tools).filter((tool) => tool['type'] === 'mcp')
+/** Returns the MCP servers of a parameter, whose tools the model reads. OpenAI names them among the tools. */
+function mcpServersIn(key: string, value: unknown): readonly unknown[] {
+  if (key === 'mcp_servers') return [value].flat()
+  return key === 'tools' ? objectsIn(value).filter((tool) => tool['type'] === 'mcp') : []
+}
 
 function counted(count: (text: string) => number, text: string): number {
   const tokens = count(text)
