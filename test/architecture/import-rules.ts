@@ -31,6 +31,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   waiting: 'nouns algorithms policies lua stores limiter routes http',
   identity: 'nouns http jose',
   'api-keys': 'nouns stores limiter http identity',
+  operator: 'nouns policies stores limiter configuration api-keys',
   client: 'nouns http',
   manifest: 'nouns policies routes',
   testing: 'nouns algorithms policies stores limiter reservations leases',
@@ -40,7 +41,8 @@ export const ROOMS: Readonly<Record<string, string>> = {
 export const WINGS: Readonly<Record<string, string>> = {
   decide: 'nouns algorithms policies lua stores limiter reservations routes http',
   scale: 'leases shards places journal file',
-  extend: 'plans configuration explain upstream waiting identity api-keys client manifest testing',
+  extend:
+    'plans configuration explain upstream waiting identity api-keys operator client manifest testing',
 }
 
 /** The rooms of `@sluice/ai` in the same way. `nouns` are the files at its root. */

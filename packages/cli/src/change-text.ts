@@ -1,22 +1,7 @@
 import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
 import type { EntryChange, Settings } from '@sluice/core/configuration'
-import { subjectText, timeText, unitsText } from '@sluice/core/internal/text'
-import { option } from './wording.ts'
-
-/** The ends of what a command prints about settings. */
-export const CHANGED = 'Changed. It applies in every isolate within 5 seconds.'
-export const unchanged = (): string =>
-  `Nothing is changed. Add ${option('yes', true)} to change it.`
-
-/** The settings that count units. */
-export const AMOUNTS: ReadonlySet<string> = new Set(['limit', 'burst'])
-
-/** Returns a value of a setting as a person reads it. */
-export function valueText(unit: string, name: string, value: unknown): string {
-  if (value === undefined) return 'as in the code'
-  if (AMOUNTS.has(name) && typeof value === 'number') return unitsText(value, unit)
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
+import { valueText } from '@sluice/core/internal/operator'
+import { subjectText, timeText } from '@sluice/core/internal/text'
 
 /** Returns a line for each setting that changes make different. */
 export function settingLines(limiter: Limiter, changes: readonly EntryChange[]): string[] {

@@ -1,4 +1,5 @@
 import { ConfigError, InputError, SluiceError } from '@sluice/core'
+import { OperatorError } from '@sluice/core/operator'
 import { command, dimensionOption, option } from './wording.ts'
 
 /** A mistake in a command, or something that it cannot do here. Its text says what to do. */
@@ -40,6 +41,7 @@ export const ifInstalled = <Module>(load: () => Promise<Module>): Promise<Module
 
 /** Returns an error of the limiter in the words of a command. Others stay as they are. */
 export function asCommandError(error: unknown): unknown {
+  if (error instanceof OperatorError) return new CommandError(error.message)
   if (!(error instanceof SluiceError)) return error
   return new CommandError(textOf(error), { code: error.code, cause: error })
 }
@@ -68,14 +70,3 @@ function textOf(error: SluiceError): string {
   const text = `${at ? `${at}: ` : ''}${error.reason} (${error.code})`
   return OF_STORE.test(error.code) ? `${text}. To find out why: ${command('doctor')}` : text
 }
-
-/** Returns true if a call failed because the limiter lacks the extension that it needs. */
-export const lacksExtension = (error: unknown): boolean =>
-  error instanceof ConfigError && error.option === 'limiter'
-
-/** Returns the result of a call, or `otherwise` if the limiter lacks the extension that it needs. */
-export const unlessLacking = <Result>(call: Promise<Result>, otherwise: Result): Promise<Result> =>
-  call.catch((error: unknown) => {
-    if (lacksExtension(error)) return otherwise
-    throw error
-  })

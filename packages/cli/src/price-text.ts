@@ -1,9 +1,9 @@
 /* Prices of models as a command line writes and prints them: in dollars per million tokens. */
 import type { ModelPrice } from '@sluice/ai'
 import type { ChangedPrice } from '@sluice/ai/live-prices'
+import { microDollarsOf } from '@sluice/core/internal/operator'
 import { unitsText } from '@sluice/core/internal/text'
 import { refuse } from './errors.ts'
-import { microDollarsOf } from './units.ts'
 import { pair } from './wording.ts'
 
 const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const

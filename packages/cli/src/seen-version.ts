@@ -1,8 +1,8 @@
 /* A change for the settings that somebody has looked at, and for no others. */
 import type { Limiter } from '@sluice/core'
 import type { Author } from '@sluice/core/configuration'
+import { CHANGED } from '@sluice/core/internal/operator'
 import { authorOf } from './author.ts'
-import { CHANGED } from './change-text.ts'
 import { textOf, type Values } from './command.ts'
 import { CommandError } from './errors.ts'
 import { assertShared } from './shared-store.ts'

@@ -36,6 +36,11 @@ export function dimensionOption(name: string, value: string): string {
     : `--subject ${name}=${value}`
 }
 
+/** Returns the commands that list the keys of a tenant, and end its stop. */
+export const keysOf = (tenant: string): string => `sluice keys --tenant ${tenant}`
+export const startOf = (subject: Readonly<Record<string, string>>): string =>
+  `sluice start ${Object.values(subject).join(' ')}`
+
 /** Returns a command with options: `sluice undo --yes`, or `the tool undo with "yes": true`. */
 export function command(
   name: string,

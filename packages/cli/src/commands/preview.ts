@@ -5,6 +5,7 @@ import {
   type DesiredEntry,
   type EntrySettings,
 } from '@sluice/core/configuration'
+import { settingsOf } from '@sluice/core/internal/operator'
 import type { Prices } from '@sluice/ai'
 import type { Log, LogOptions, Mistake, PolicySet } from '@sluice/replay'
 import { settingLines } from '../change-text.ts'
@@ -27,7 +28,6 @@ import { previewDenials } from '../replay/denials-preview.ts'
 import { createProgress } from '../replay/progress.ts'
 import { findLimits } from '../replay/find-limits.ts'
 import { operand, option } from '../wording.ts'
-import { settingsOf } from '../settings.ts'
 
 export const preview: Command = {
   summary: 'what sluice apply would have denied, of a log',

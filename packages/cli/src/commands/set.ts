@@ -1,16 +1,11 @@
-import { subjectText } from '@sluice/core/internal/text'
-import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
+import { setLimits } from '@sluice/core/operator'
 import { AUTHOR_USAGE } from '../author.ts'
-import { changeSettings, type PolicyChange } from '../change-settings.ts'
-import { AMOUNTS } from '../change-text.ts'
 import { textOf, type Command } from '../command.ts'
 import { refuse } from '../errors.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
-import { stopsOf, stopText } from '../stop-of.ts'
+import { taskOf } from '../task.ts'
 import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
-import { amountOf } from '../units.ts'
-import { untilOfPolicy } from '../until.ts'
-import { dimensionOption, pair } from '../wording.ts'
+import { pair } from '../wording.ts'
 
 export const set: Command = {
   summary: 'change a limit at run time, for everyone or one tenant',
@@ -29,72 +24,20 @@ ${LIMITER_USAGE}`,
   async run(values, [policy, ...given], { folder }) {
     if (policy === undefined || given.length === 0)
       refuse(`name a policy and a setting, such as rpm and ${pair('limit', '30')}`)
-    const until = textOf(values, 'until')
-    const { limiter, file } = await limiterFor(values, folder)
-    const { rules } = definitionOf(limiter)
-    const rule = rules.find(({ name }) => name === policy)
-    if (!rule) {
-      const names = rules.map(({ name }) => name).join(', ')
-      refuse(`${file} has no policy "${policy}", but ${names}`)
-    }
-    const end = until === undefined ? undefined : untilOfPolicy(until, rule)
-    const subject = partOf(subjectOf(values), rule)
-    const settings = settingsIn(given, rule)
-    await assertNotStopped(limiter, rule.name, subject, settings)
-    // A lasting change applies now: a temporary one would hide it until its end.
-    const change = { ...settings, until: end ?? null } as PolicyChange
-    return changeSettings(values, limiter, { [policy]: change }, subject)
+    const settings = settingsIn(given)
+    const task = taskOf(values, await limiterFor(values, folder))
+    return setLimits(task, { policy, settings, until: textOf(values, 'until') }, subjectOf(values))
   },
 }
 
-type Value = number | string
-
-/** @throws CommandError When a change would end the stop of a tenant, and does not say so. */
-async function assertNotStopped(
-  limiter: Limiter,
-  policy: string,
-  subject: Readonly<Record<string, string>> | undefined,
-  settings: Readonly<Record<string, Value | null>>,
-): Promise<void> {
-  const tenant = subject?.['tenant']
-  if (tenant === undefined || settings['limit'] === 0 || 'until' in settings) return
-  const stops = await stopsOf(limiter, tenant)
-  if (!stops.some((stop) => stop.policy === policy)) return
-  refuse(`nothing is changed: ${await stopText(limiter, tenant)}`)
-}
-
-/** Returns the subject if it is what a policy counts by, and no more. */
-function partOf(
-  subject: Readonly<Record<string, string>> | undefined,
-  { name, per }: PolicyRule,
-): Readonly<Record<string, string>> | undefined {
-  if (!subject) return undefined
-  if (per === 'global')
-    refuse(`"${name}" is one limit for everyone: leave out ${subjectText(subject)}`)
-  const missing = per.find((dimension) => subject[dimension] === undefined)
-  const countsBy = `"${name}" counts by ${per.join(' and ')}`
-  if (missing !== undefined) refuse(`${countsBy}: add ${dimensionOption(missing, 'NAME')}`)
-  const others = Object.entries(subject).filter(([dimension]) => !per.includes(dimension))
-  if (others.length === 0) return subject
-  return refuse(`${countsBy}: leave out ${subjectText(Object.fromEntries(others))}`)
-}
-
-function settingsIn(
-  texts: readonly string[],
-  rule: PolicyRule,
-): Readonly<Record<string, Value | null>> {
-  const settings: Record<string, Value | null> = {}
+function settingsIn(texts: readonly string[]): Readonly<Record<string, string>> {
+  const settings: Record<string, string> = {}
   for (const text of texts) {
     const [, name, value] = /^([a-z]+)=(.+)$/.exec(text) ?? []
     if (name === undefined || value === undefined)
       refuse(`${text} must be a setting and its value, such as ${pair('limit', '30')}`)
     if (Object.hasOwn(settings, name)) refuse(`${name} is given twice`)
-    settings[name] = value === 'null' ? null : valueOf(rule, name, value)
+    settings[name] = value
   }
   return settings
-}
-
-function valueOf(rule: PolicyRule, name: string, text: string): Value {
-  if (AMOUNTS.has(name)) return amountOf(text, rule, name)
-  return /^\d+$/.test(text) ? Number(text) : text
 }

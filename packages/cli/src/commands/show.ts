@@ -9,14 +9,12 @@ import {
 } from '@sluice/core'
 import { attempt, adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
-import { durationText, subjectText, timeText, unitsText } from '@sluice/core/internal/text'
-import { valueText } from '../change-text.ts'
+import { look, settingsOf, settingText, usedOf } from '@sluice/core/internal/operator'
+import { durationText, subjectText, unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { asCommandError, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
-import { look } from '../look.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
-import { settingsOf } from '../settings.ts'
 import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
 
 export const show: Command = {
@@ -133,21 +131,6 @@ function changedLines(
   return ['', 'Changed at run time:', ...lines]
 }
 
-const textOfAll = (all: object, unit: string): string[] =>
-  Object.entries(all).map(([name, value]) => `${name}=${valueText(unit, name, value)}`)
-
-export function settingText(
-  { policy, subject, settings, temporary }: ConfigurationEntry,
-  unit = '',
-): string {
-  const ending = temporary
-    ? [...textOfAll(temporary.settings, unit), `until ${timeText(temporary.until)}`].join(' ')
-    : undefined
-  const lasting = textOfAll(settings, unit).join(' ')
-  const parts = [ending, lasting].filter((text) => text !== undefined && text !== '')
-  return `  ${policy} (${subjectText(subject)}): ${parts.join(', then ')}`
-}
-
 interface AdaptedPolicy extends AdaptedLimit {
   readonly policy: string
 }
@@ -191,5 +174,3 @@ function useText(
     ...changedLines(settings, policies),
   ].join('\n')
 }
-
-export const usedOf = ({ burst, remaining }: PolicyState): number => Math.max(0, burst - remaining)

@@ -1,9 +1,8 @@
+import { start as startSubject } from '@sluice/core/operator'
 import { AUTHOR_USAGE } from '../author.ts'
-import { changeSettings } from '../change-settings.ts'
 import type { Command } from '../command.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
-import { stoppablePolicies, tenantIn } from '../stoppable.ts'
-import { endOfStop, stopsOf } from '../stop-of.ts'
+import { taskOf, tenantIn } from '../task.ts'
 
 export const start: Command = {
   summary: 'end what sluice stop has done',
@@ -18,20 +17,6 @@ ${LIMITER_USAGE}`,
 
   async run(values, given, { folder }) {
     const subject = tenantIn('start', given)
-    const { limiter, file } = await limiterFor(values, folder)
-    const policies = stoppablePolicies(limiter, file)
-    const stopped = (await stopsOf(limiter, subject.tenant)).filter(({ policy }) =>
-      policies.includes(policy),
-    )
-    if (stopped.length === 0) {
-      const text = `${subject.tenant} is not stopped.`
-      return { text, json: { subject, policies: [], made: false } }
-    }
-    const changes = await Promise.all(
-      stopped.map(
-        async ({ policy }) => [policy, await endOfStop(limiter, policy, subject.tenant)] as const,
-      ),
-    )
-    return changeSettings(values, limiter, Object.fromEntries(changes), subject)
+    return startSubject(taskOf(values, await limiterFor(values, folder)), subject)
   },
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { durationOf } from '@sluice/core/internal/operator'
 import type { UsageRow } from '@sluice/usage/report'
 import { countOf, textOf, type Command } from '../command.ts'
 import { installed, refuse } from '../errors.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { isTerminal, writeResult } from '../output.ts'
-import { durationOf } from '../until.ts'
 import { heaviestFirst, rowsSince, sumsByTenant, sumsTable, type Sums } from '../usage-sums.ts'
 import { option } from '../wording.ts'
 

@@ -1,7 +1,7 @@
+import { durationOf, isInCalendar } from '@sluice/core/internal/operator'
 import type { Usage } from '@sluice/usage/report'
 import { countOf, textOf, type Command, type Values } from '../command.ts'
 import { installed, refuse } from '../errors.ts'
-import { durationOf, isInCalendar } from '../until.ts'
 import { option } from '../wording.ts'
 import { heaviestFirst, sumsByTenant, sumsTable } from '../usage-sums.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'

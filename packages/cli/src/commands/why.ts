@@ -1,5 +1,6 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText, type Explanation } from '@sluice/core/explain'
+import { amountOf, assertNotRefused, stopText } from '@sluice/core/internal/operator'
 import { askerText, asksText, timeText } from '@sluice/core/internal/text'
 import { writeRefusal } from '../doctor/database.ts'
 import { countOf, textOf, type Command, type Result, type Values } from '../command.ts'
@@ -7,11 +8,8 @@ import { ifInstalled, installed, refuse } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { noneText, recordedDenials } from '../recorded-denials.ts'
-import { stopText } from '../stop-of.ts'
-import { assertNotRefused } from '../store-refusal.ts'
 import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
-import { amountOf } from '../units.ts'
-import { dimensionOption, option, pair } from '../wording.ts'
+import { dimensionOption, option, pair, startOf } from '../wording.ts'
 
 export const why: Command = {
   summary: 'why a request is denied now, and what would let it pass',
@@ -52,7 +50,7 @@ ${LIMITER_USAGE}`,
     const stopped =
       degraded || subject['tenant'] === undefined
         ? undefined
-        : await stopText(limiter, subject['tenant'])
+        : await stopText(limiter, { tenant: subject['tenant'] }, { startOf })
     const refusal = degraded ? undefined : await writeRefusal(limiter, subject)
     const users = await usersOf(limiter, explanation.decision, subject['tenant'])
     return {
@@ -143,7 +141,7 @@ function costOf(text: string | undefined): Readonly<Record<string, number>> {
   const pairs = text.split(',').map((item) => {
     const [, unit, amount] = /^([^=]+)=(.+)$/.exec(item) ?? []
     const asked = { name: option('cost'), unit: unit ?? '' }
-    const units = amount === '0' ? 0 : amountOf(amount ?? '', asked, asked.unit)
+    const units = amount === '0' ? 0 : amountOf(amount ?? '', asked, asked.unit, { pair })
     if (unit !== undefined && typeof units === 'number') return [unit, units] as const
     return refuse(
       `${option('cost')} ${item} must be a unit and an amount, such as ${pair('token', '1200')}`,

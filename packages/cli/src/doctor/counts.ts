@@ -2,7 +2,8 @@
 import { definitionOf, type Limiter } from '@sluice/core'
 import { countingOf } from '@sluice/core/internal/limiter'
 import { durationText } from '@sluice/core/internal/text'
-import { installed, lacksExtension } from '../errors.ts'
+import { lacksExtension } from '@sluice/core/internal/operator'
+import { installed } from '../errors.ts'
 import type { Finding } from './finding.ts'
 
 const HOUR_MS = 3_600_000

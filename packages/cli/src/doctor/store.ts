@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError, type Decision, type Limiter } from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'
+import { fullSubject, look } from '@sluice/core/internal/operator'
 import { durationText } from '@sluice/core/internal/text'
 import { asCommandError } from '../errors.ts'
-import { fullSubject, look } from '../look.ts'
 import { pair } from '../wording.ts'
 import { findingsAmong, type Finding } from './finding.ts'
 

@@ -1,6 +1,5 @@
-import type { PolicyRule } from '@sluice/core'
-import { refuse } from './errors.ts'
-import { option } from './wording.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import { refuse, type OperatorWords } from './task.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -17,7 +16,7 @@ export function durationOf(text: string): number | undefined {
 }
 
 /** Returns the end of a change: a time, or a duration from now, such as `24h`. */
-export function untilOf(text: string): Date {
+export function untilOf(text: string, { option }: OperatorWords): Date {
   const ms = durationOf(text)
   if (ms !== undefined) return new Date(Date.now() + ms)
   const time = new Date(text)
@@ -31,14 +30,18 @@ export function untilOf(text: string): Date {
 /**
  * Returns the end of a change of one policy: `window` is the end of the window that runs now, as of a cap.
  *
- * @throws CommandError When the policy has no window that ends for all units at once.
+ * @throws OperatorError When the policy has no window that ends for all units at once.
  */
-export function untilOfPolicy(text: string, { name, algorithm, params }: PolicyRule): Date {
-  if (text !== 'window') return untilOf(text)
+export function untilOfPolicy(
+  text: string,
+  { name, algorithm, params }: PolicyRule,
+  words: OperatorWords,
+): Date {
+  if (text !== 'window') return untilOf(text, words)
   const end = algorithm.traits?.windowEnd?.(params, Date.now())
   if (end === undefined)
     refuse(
-      `${option('until')} window: the window of ${name} ends at no one time, because each unit returns by itself. Name a time or a duration; caps and fixed windows have an end`,
+      `${words.option('until')} window: the window of ${name} ends at no one time, because each unit returns by itself. Name a time or a duration; caps and fixed windows have an end`,
     )
   return new Date(end)
 }

@@ -1,17 +1,11 @@
 /* Shows what a change of settings would make different, and makes it. */
-import { definitionOf, type Limiter } from '@sluice/core'
-import {
-  checkChanges,
-  configureAs,
-  type ConfigurationEntry,
-  type SettingChanges,
-} from '@sluice/core/configuration'
-import { subjectText, timeText } from '@sluice/core/internal/text'
-import { authorOf } from './author.ts'
-import { CHANGED, unchanged, valueText } from './change-text.ts'
-import type { Result, Values } from './command.ts'
-import { settingsOf } from './settings.ts'
-import { assertShared } from './shared-store.ts'
+import { checkChanges, configureAs } from '../configuration/configure.ts'
+import type { ConfigurationEntry } from '../configuration/document.ts'
+import type { SettingChanges } from '../configuration/settings.ts'
+import { subjectText, timeText, unitsText } from '../internal/text.ts'
+import { definitionOf } from '../limiter/runtime.ts'
+import { changeAnswer, type Dimensions, type OperatorAnswer, type OperatorTask } from './task.ts'
+import { settingsOf } from './look.ts'
 
 type Value = number | string
 type Entry = Pick<ConfigurationEntry, 'settings' | 'temporary'>
@@ -19,17 +13,13 @@ type Entry = Pick<ConfigurationEntry, 'settings' | 'temporary'>
 /** A change of one policy: an end of `null` ends what is temporary now. */
 export type PolicyChange = SettingChanges & { readonly until: Date | null }
 
-/**
- * Shows what changes of settings make different, by policy. With `--yes`, makes them in one step.
- *
- * @throws CommandError When the store is the memory of this process.
- */
+/** Shows what changes of settings make different, by policy, and makes them in one step. */
 export async function changeSettings(
-  values: Values,
-  limiter: Limiter,
+  task: OperatorTask,
   changes: Readonly<Record<string, PolicyChange>>,
-  subject: Readonly<Record<string, string>> | undefined,
-): Promise<Result> {
+  subject: Dimensions | undefined,
+): Promise<OperatorAnswer> {
+  const { limiter, author = {}, confirm } = task
   const whom = subject ? ([subject] as const) : ([] as const)
   const entries = await settingsOf(limiter, subject)
   const { rules } = definitionOf(limiter)
@@ -45,21 +35,45 @@ export async function changeSettings(
     return { policy, before, changes: { ...settings, until }, lines }
   })
   await checkChanges(limiter, changes, ...whom)
-  const isMade = values['yes'] === true
-  if (isMade) await assertShared(limiter)
-  if (isMade) await configureAs(authorOf(values), limiter, changes, ...whom)
+  if (confirm) {
+    await confirm()
+    await configureAs(author, limiter, changes, ...whom)
+  }
   const lines = shown.flatMap((one) => one.lines)
   const parts = shown.map(({ policy, before, changes: own }) => ({ policy, before, changes: own }))
-  return {
-    text: [...lines, isMade ? CHANGED : unchanged()].join('\n'),
-    json: { subject, policies: parts, made: isMade },
-  }
+  return changeAnswer(task, lines, { subject, policies: parts })
 }
+
+/** The settings that count units. */
+export const AMOUNTS: ReadonlySet<string> = new Set(['limit', 'burst'])
+
+/** Returns a value of a setting as a person reads it. */
+export function valueText(unit: string, name: string, value: unknown): string {
+  if (value === undefined) return 'as in the code'
+  if (AMOUNTS.has(name) && typeof value === 'number') return unitsText(value, unit)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Returns a line about the settings of a policy, or of one of its partitions. */
+export function settingText(
+  { policy, subject, settings, temporary }: ConfigurationEntry,
+  unit = '',
+): string {
+  const ending = temporary
+    ? [...textOfAll(temporary.settings, unit), `until ${timeText(temporary.until)}`].join(' ')
+    : undefined
+  const lasting = textOfAll(settings, unit).join(' ')
+  const parts = [ending, lasting].filter((text) => text !== undefined && text !== '')
+  return `  ${policy} (${subjectText(subject)}): ${parts.join(', then ')}`
+}
+
+const textOfAll = (all: object, unit: string): string[] =>
+  Object.entries(all).map(([name, value]) => `${name}=${valueText(unit, name, value)}`)
 
 function entryOf(
   entries: readonly ConfigurationEntry[],
   policy: string,
-  subject: Readonly<Record<string, string>> | undefined,
+  subject: Dimensions | undefined,
 ): Entry {
   const isOf = (entry: ConfigurationEntry): boolean =>
     entry.policy === policy && (entry.subject === undefined) === (subject === undefined)

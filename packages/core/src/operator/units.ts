@@ -1,5 +1,4 @@
-import { refuse } from './errors.ts'
-import { pair } from './wording.ts'
+import { refuse, type OperatorWords } from './task.ts'
 
 /** Returns micro-dollars of a text such as `$1.50`; `undefined` if it is no such text. */
 export function microDollarsOf(text: string): number | undefined {
@@ -12,12 +11,13 @@ export function microDollarsOf(text: string): number | undefined {
  * amount stays as it is, such as `unlimited`.
  *
  * @param of What the text is the value of, for errors: `limit`.
- * @throws CommandError When dollars lack their sign, or something else has it. In a shell, `$20` without quotes is `0`.
+ * @throws OperatorError When dollars lack their sign, or something else has it. In a shell, `$20` without quotes is `0`.
  */
 export function amountOf(
   text: string,
   { name, unit }: { readonly name: string; readonly unit: string },
   of: string,
+  { pair }: Pick<OperatorWords, 'pair'>,
 ): number | string {
   const dollars = microDollarsOf(text)
   if (dollars !== undefined) {

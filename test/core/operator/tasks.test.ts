@@ -1,0 +1,126 @@
+import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { createApiKey, listApiKeys } from '@sluice/core/api-keys'
+import { configure, readConfiguration, runtimeConfiguration } from '@sluice/core/configuration'
+import { memory } from '@sluice/core/memory'
+import {
+  createKey,
+  endKey,
+  OperatorError,
+  removeKey,
+  replaceKey,
+  resetUse,
+  setLimits,
+  start,
+  stop,
+  type OperatorTask,
+} from '@sluice/core/operator'
+import { beforeEach, describe, expect, it } from 'vitest'
+
+const ACME = { tenant: 'acme' }
+const SEARCH = { tenant: 'acme', team: 'search' }
+
+const words: OperatorTask['words'] = {
+  option: (name, value) => (value === undefined ? `"${name}"` : `"${name}": ${value}`),
+  pair: (name, value) => `"${name}": "${value}"`,
+  dimension: (name, value) => `"${name}": "${value}"`,
+  keysOf: (tenant) => `GET keys of ${tenant}`,
+  startOf: (subject) => `POST start of ${Object.values(subject).join('/')}`,
+  file: 'limits.ts',
+}
+
+let task: OperatorTask
+beforeEach(() => {
+  const limiter = createLimiter({
+    store: memory(),
+    policies: [
+      slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] }),
+      dailyCap({ name: 'team', limit: 3, per: ['tenant', 'team'], onMissing: 'skip' }),
+    ],
+    extensions: [runtimeConfiguration({ allow: { rpm: ['limit'], team: ['limit'] } })],
+  })
+  task = { limiter, words, confirm: async () => {} }
+})
+
+/** Returns the error of a task that cannot be done. */
+const errorOf = async (done: Promise<unknown>): Promise<[kind: string, text: string]> => {
+  const error: unknown = await done.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof OperatorError)) throw new Error('It was done', { cause: error })
+  return [error.kind, error.message]
+}
+
+const allows = async (subject: Readonly<Record<string, string>>): Promise<boolean> =>
+  (await task.limiter.check(subject)).allowed
+
+describe('a task of an operator', () => {
+  it.each<[string, (task: OperatorTask, id: string) => Promise<unknown>]>([
+    ['creates no key', (own) => createKey(own, ACME)],
+    ['replaces no key', (own, id) => replaceKey(own, id)],
+    ['ends no key', (own, id) => endKey(own, id, '1h')],
+    ['removes no key', (own, id) => removeKey(own, id)],
+    ['sets no limit', (own) => setLimits(own, { policy: 'rpm', settings: { limit: '9' } }, ACME)],
+    ['stops nobody', (own) => stop(own, ACME)],
+    ['resets nothing', (own) => resetUse(own, ACME)],
+  ])('%s without a confirmation, nor if that fails', async (_, run) => {
+    const { id } = await createApiKey(task.limiter, ACME)
+    await task.limiter.check(ACME)
+    const state = async () => [
+      await listApiKeys(task.limiter, 'acme'),
+      await readConfiguration(task.limiter),
+      (await task.limiter.peek(ACME)).policies[0]?.remaining,
+    ]
+    const before = await state()
+    await run({ limiter: task.limiter, words }, id)
+    expect(await state()).toEqual(before)
+    const stopped = run({ ...task, confirm: () => Promise.reject(new Error('no')) }, id)
+    await expect(stopped).rejects.toThrow('no')
+    expect(await state()).toEqual(before)
+    await run(task, id)
+    expect(await state()).not.toEqual(before)
+  })
+
+  it.each<[string, (task: OperatorTask, id: string) => Promise<unknown>]>([
+    ['replaced', (own, id) => replaceKey(own, id)],
+    ['ended', (own, id) => endKey(own, id, '0')],
+    ['removed', (own, id) => removeKey(own, id)],
+  ])('treats a key that it may not manage like none: %s', async (_, run) => {
+    const { id } = await createApiKey(task.limiter, { tenant: 'globex' })
+    const own = { ...task, mayManage: () => false }
+    const none = 'key_0123456789abcdef'
+    const texts = [await errorOf(run(own, id)), await errorOf(run(own, none))]
+    expect(texts[0]).toEqual(['absent', `there is no key ${id}. List them: GET keys of NAME`])
+    expect(texts[1]).toEqual(['absent', `there is no key ${none}. List them: GET keys of NAME`])
+    expect(await listApiKeys(task.limiter, 'globex')).toMatchObject([{ id }])
+  })
+
+  it('stops a team and no other, and starts it with what it had', async () => {
+    await configure(task.limiter, { team: { limit: 2 } }, SEARCH)
+    await stop({ ...task, author: { by: 'ann', note: 'a loop' } }, SEARCH)
+    expect(await allows(SEARCH)).toBe(false)
+    expect(await allows({ ...ACME, team: 'ads' })).toBe(true)
+    const set = setLimits(task, { policy: 'team', settings: { limit: '9' } }, SEARCH)
+    expect(await errorOf(set)).toEqual([
+      'conflict',
+      'nothing is changed: acme search is stopped by ann (a loop): POST start of acme/search ends it.',
+    ])
+    await start(task, SEARCH)
+    expect(await readConfiguration(task.limiter, SEARCH)).toMatchObject([
+      { policy: 'team', settings: { limit: 2 } },
+    ])
+    expect((await start(task, SEARCH)).text).toBe('acme search is not stopped.')
+  })
+
+  it('names its reader’s words in what it refuses', async () => {
+    const own = { policy: 'rpm', settings: { limit: '$5' } }
+    expect(await errorOf(setLimits(task, own, ACME))).toEqual([
+      'invalid',
+      'rpm counts requests, not dollars: "limit": "5"',
+    ])
+    expect(await errorOf(stop(task, { ...ACME, user: 'u' }))).toEqual([
+      'invalid',
+      "no policy counts by tenant and user alone, on all routes, but rpm, team: add one per ['tenant', 'user'] to limits.ts, and allow its limit by runtimeConfiguration",
+    ])
+  })
+})
