@@ -8,7 +8,7 @@ import {
 } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
 import type { Namespace } from './remote-objects.ts'
 import { inPlaces } from './in-places.ts'
-import { Journal } from '../../packages/cloudflare/dist/durable-object/journal.js'
+import { ObjectJournal } from '../../packages/cloudflare/dist/durable-object/object-journal.js'
 import { Place } from '../../packages/cloudflare/dist/durable-object/place.js'
 
 /** The objects of one class in this process, each with a SQLite database of its own. */
@@ -31,7 +31,7 @@ export function objectsInProcess(own: OwnParts = {}, clock: () => number = Date.
     const known = awake.get(name)
     if (known) return known
     const kinds = kindsOf(own)
-    const journal = new Journal(storageOf(name))
+    const journal = new ObjectJournal(storageOf(name))
     const states = new PlaceStates(journal, kinds, clock)
     const place = new Place({ name, states, kinds, leases: own.leases, home })
     awake.set(name, place)
@@ -73,7 +73,7 @@ export const storeIn = (namespace: Namespace, prefix?: string): Store =>
     return durableObjects(namespace, options)
   })
 
-type Rows = ConstructorParameters<typeof Journal>[0]
+type Rows = ConstructorParameters<typeof ObjectJournal>[0]
 
 /** Makes a database in memory, as an object has one on disk. */
 export function sqliteRows(): Rows {

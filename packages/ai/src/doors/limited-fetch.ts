@@ -1,6 +1,6 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
-import { signalOf, withDecision } from '@sluice/core/internal/http'
+import { lastingSignal, withDecision } from '@sluice/core/internal/http'
 import { assertFunction } from '@sluice/core/internal'
 import { apiOfPath } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
@@ -83,7 +83,7 @@ export function refusingFetch(
       if (await mayPass({ method, url }, headers)) return send(input, init)
       return refuse(403, 'unpriced_request', unpricedText(method), headers)
     }
-    const signal = init?.signal ?? (request && signalOf(request)) ?? undefined
+    const signal = init?.signal ?? (request && lastingSignal(request)) ?? undefined
     if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
 
     const source = init?.body === undefined ? request : new Response(init.body)

@@ -4,9 +4,9 @@ import {
   createStages,
   limiterFrom,
   orRefusal,
-  signalOf,
+  lastingSignal,
   STAGE_RULES,
-  unread,
+  withBody,
 } from '@sluice/core/internal/http'
 import { assertText, type OptionRules } from '@sluice/core/internal'
 import type { ModelApi } from '../call/api.ts'
@@ -136,7 +136,7 @@ export function modelHandler<Context extends unknown[]>(
 
   return async (request, ...context) => {
     if (upstream) assertKey(upstream)
-    const signal = signalOf(request)
+    const signal = lastingSignal(request)
     let body: unknown
     const read = async () => {
       body ??= await readBody(request, options.maxBodyBytes)
@@ -150,7 +150,7 @@ export function modelHandler<Context extends unknown[]>(
         assertPriced('modelHandler', terms.limiter, options)
         return orRefusal(route, admitCall(read, { ...terms, options })).catch(refusalOf)
       },
-      () => unread(request, JSON.stringify(body)),
+      () => withBody(request, JSON.stringify(body)),
     )
     if (outcome.kind === 'pass') return new Response(null, { status: 204 })
     if (outcome.kind === 'refuse') return outcome.response

@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { StoreError, type Store } from '@sluice/core'
 import { kindsOf, PlaceStates, type Answer, type OwnKinds } from '@sluice/core/internal/journal'
 import { durableObjects } from './durable-objects.ts'
-import { Journal } from './journal.ts'
+import { ObjectJournal } from './object-journal.ts'
 import { Place, type Leases } from './place.ts'
 import { parseName } from './names.ts'
 
@@ -33,7 +33,7 @@ export interface OwnParts extends OwnKinds {
 export class LimitsObject extends DurableObject {
   /** Algorithms, operations and leases. */
   protected readonly own: OwnParts = {}
-  #journal: Journal | undefined
+  #journal: ObjectJournal | undefined
   #states: PlaceStates | undefined
   #place: Place | undefined
 
@@ -69,7 +69,7 @@ export class LimitsObject extends DurableObject {
     if (this.#place) return this.#place
     const kinds = kindsOf(this.own)
     // One alarm an object, from its first row on.
-    const journal = new Journal(this.ctx.storage.sql, () => {
+    const journal = new ObjectJournal(this.ctx.storage.sql, () => {
       void this.ctx.storage.setAlarm(states.nextSweep())
     })
     const states = new PlaceStates(journal, kinds)

@@ -17,7 +17,7 @@ import {
   type PlaceStates,
 } from '@sluice/core/internal/journal'
 import { HOME, type HomeUnits, type OwnPlace, type Settling } from '@sluice/core/internal/places'
-import { MAX_CHARACTERS } from './journal.ts'
+import { MAX_CHARACTERS } from './object-journal.ts'
 import { objectsBy, parseName } from './names.ts'
 
 /** The part of an object that serves policies which home counts. The class of the object names it. */

@@ -10,7 +10,7 @@ import { Block, Lease, RETURN_WITHIN_MS, type Moment } from './block.ts'
 import { blockFit, blockSize, type Wanted } from './block-fit.ts'
 import { requestId } from '../internal/random-id.ts'
 import { isDenied, isOutdated } from '../stores/store.ts'
-import { Holding, type BlockOnItsWay } from './holding.ts'
+import { KeyLeases, type BlockOnItsWay } from './key-leases.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { termsOf, type LeaseTerms } from './lease.ts'
 
@@ -24,7 +24,7 @@ export interface Served {
 interface BlockRequest {
   readonly entry: Entry
   readonly terms: LeaseTerms
-  readonly holding: Holding
+  readonly keyLeases: KeyLeases
   readonly onItsWay: BlockOnItsWay
   readonly wanted: Wanted
   /** True if no decision uses a part of the block at once. */
@@ -50,7 +50,7 @@ export interface PendingBlocks {
   readonly heldMs: number
 }
 
-/** Idle holdings to drop at once: each may give units back by a request. */
+/** The most keys with idle leases to drop at once: each may give units back by a request. */
 const MAX_SWEPT = 8
 
 /** All leases of a process over one store, by key. Plain data, which requests of a Worker can share. */
@@ -58,7 +58,7 @@ export class LeaseBook {
   readonly #store: Store
   readonly #max: number
   /** In the order in which they were last requested. */
-  readonly #holdings = new Map<string, Holding>()
+  readonly #byKey = new Map<string, KeyLeases>()
 
   constructor(store: Store, max: number) {
     this.#store = store
@@ -67,7 +67,7 @@ export class LeaseBook {
 
   /** Returns the lease that can serve the cost of this entry, to a call that holds its block for `heldMs`. */
   find(entry: Entry, heldMs: number, now: Moment): Lease | undefined {
-    const lease = this.#holdings.get(entry.key)?.find(entry, now)
+    const lease = this.#byKey.get(entry.key)?.find(entry, now)
     return lease && now.steady + heldMs <= lease.block.heldUntil ? lease : undefined
   }
 
@@ -77,10 +77,10 @@ export class LeaseBook {
     const requests = entries.flatMap((entry): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       if (!terms || !entry.enforced) return []
-      const holding = this.#keep(entry.key, terms, now)
-      const onItsWay = holding.take(terms, startedAt, now)
+      const keyLeases = this.#keep(entry.key, terms, now)
+      const onItsWay = keyLeases.take(terms, startedAt, now)
       if (!onItsWay) return []
-      return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: false }]
+      return [{ entry, terms, keyLeases, onItsWay, wanted: keyLeases.wanted, isPrefetch: false }]
     })
     return blocksFor(requests, id)
   }
@@ -96,13 +96,13 @@ export class LeaseBook {
     const requests = entries.flatMap((entry): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       if (!terms) return []
-      const holding = this.#keep(entry.key, terms, now)
-      holding.heldMs = Math.max(holding.heldMs, heldMs)
+      const keyLeases = this.#keep(entry.key, terms, now)
+      keyLeases.heldMs = Math.max(keyLeases.heldMs, heldMs)
       // A lease from before the first of such calls serves others until it is over.
-      const mayTake = holding.hasPlenty(entry, now) && !holding.find(entry, now)
-      const onItsWay = mayTake && holding.take(terms, startedAt, now)
+      const mayTake = keyLeases.hasPlenty(entry, now) && !keyLeases.find(entry, now)
+      const onItsWay = mayTake && keyLeases.take(terms, startedAt, now)
       if (!onItsWay) return []
-      return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: true }]
+      return [{ entry, terms, keyLeases, onItsWay, wanted: keyLeases.wanted, isPrefetch: true }]
     })
     return blocksFor(requests, requestId())
   }
@@ -112,21 +112,21 @@ export class LeaseBook {
    * come after the deadline of a decision that began at `startedAt`.
    */
   waitFor(entries: readonly Entry[], startedAt: number, now: Moment): Wait | undefined {
-    const holdings: Holding[] = []
+    const awaited: KeyLeases[] = []
     const blocks: Promise<boolean>[] = []
     for (const { key, enforced } of entries) {
-      const holding = enforced ? this.#holdings.get(key) : undefined
-      const block = holding?.onItsWay(startedAt, now)
-      if (!holding || !block) return undefined
-      holdings.push(holding)
+      const keyLeases = enforced ? this.#byKey.get(key) : undefined
+      const block = keyLeases?.onItsWay(startedAt, now)
+      if (!keyLeases || !block) return undefined
+      awaited.push(keyLeases)
       blocks.push(block.ended)
     }
-    if (holdings.length === 0) return undefined
-    for (const holding of holdings) holding.waiting += 1
+    if (awaited.length === 0) return undefined
+    for (const keyLeases of awaited) keyLeases.waiting += 1
     return {
       ended: Promise.all(blocks).then((ended) => ended.every(Boolean)),
       leave: () => {
-        for (const holding of holdings) holding.waiting -= 1
+        for (const keyLeases of awaited) keyLeases.waiting -= 1
       },
     }
   }
@@ -135,12 +135,12 @@ export class LeaseBook {
   prefetch(served: readonly Served[], startedAt: number, now: Moment): PendingBlocks {
     const requests = served.flatMap(({ lease, entry }): BlockRequest[] => {
       const terms = termsOf(entry.policy)
-      const holding = this.#holdings.get(entry.key)
-      if (!terms || !holding) return []
-      const onItsWay = holding.fetchAhead(lease, terms, startedAt, now)
+      const keyLeases = this.#byKey.get(entry.key)
+      if (!terms || !keyLeases) return []
+      const onItsWay = keyLeases.fetchAhead(lease, terms, startedAt, now)
       if (!onItsWay) return []
       this.#keep(entry.key, terms, now)
-      return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: true }]
+      return [{ entry, terms, keyLeases, onItsWay, wanted: keyLeases.wanted, isPrefetch: true }]
     })
     return blocksFor(requests, requestId())
   }
@@ -161,13 +161,13 @@ export class LeaseBook {
       !isOutdated(request.reads, values)
     const block = new Block(this.#store, request, taken.steady + heldMs)
     const late: Lease[] = []
-    for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {
+    for (const { entry, terms, keyLeases, onItsWay, wanted, isPrefetch } of requests) {
       const verdict = verdicts[request.entries.indexOf(entry)]
-      const isKept = this.#holdings.get(entry.key) === holding
-      if (!reply) holding.lose()
-      if (verdict?.fits === false) holding.deny(terms, taken)
-      holding.end(onItsWay, isCharged && isKept)
-      if (!verdict || !isCharged || holding.isForgotten) continue
+      const isKept = this.#byKey.get(entry.key) === keyLeases
+      if (!reply) keyLeases.lose()
+      if (verdict?.fits === false) keyLeases.deny(terms, taken)
+      keyLeases.end(onItsWay, isCharged && isKept)
+      if (!verdict || !isCharged || keyLeases.isForgotten) continue
       const { cost } = entry
       // A store that does not know `fit` has charged one decision.
       const isBlock = fit !== undefined && granted !== undefined
@@ -178,7 +178,7 @@ export class LeaseBook {
       const lastsMs = (isAligned ? Math.min(durationMs, verdict.resetMs) : durationMs) - 1
       const countedMs = isAligned ? verdict.resetMs : (entry.params[0] ?? 0)
       const lease = new Lease({ entry, verdict, units, used, block, taken, lastsMs, countedMs })
-      if (isKept) holding.add(lease)
+      if (isKept) keyLeases.add(lease)
       else late.push(lease)
     }
     // All units were to be given back, or there were too many leases. A block is given back with the last of its own.
@@ -188,53 +188,53 @@ export class LeaseBook {
   /** Drops the leases of these keys. The store has forgotten their units. */
   drop(keys: readonly string[]): void {
     for (const key of keys) {
-      const holding = this.#holdings.get(key)
-      if (!holding) continue
-      holding.isForgotten = true
-      for (const lease of holding.leases) {
+      const keyLeases = this.#byKey.get(key)
+      if (!keyLeases) continue
+      keyLeases.isForgotten = true
+      for (const lease of keyLeases.leases) {
         lease.left = 0
         lease.isForgotten = true
       }
-      this.#remove(key, holding)
+      this.#remove(key, keyLeases)
     }
   }
 
   /** Ends every lease. Resolves when their units are back, or could not be given back. */
   async close(): Promise<void> {
-    const leases = [...this.#holdings.values()].flatMap((holding) => holding.leases)
-    this.#holdings.clear()
+    const leases = [...this.#byKey.values()].flatMap((keyLeases) => keyLeases.leases)
+    this.#byKey.clear()
     await Promise.allSettled(leases.flatMap((lease) => lease.end() ?? []))
   }
 
   /** Moves the leases of a key to the end of the order, and drops the first if they are too many. */
-  #keep(key: string, { durationMs }: LeaseTerms, now: Moment): Holding {
-    const holding = this.#holdings.get(key) ?? new Holding(now)
-    holding.idleAfter = now.steady + 2 * durationMs
-    this.#holdings.delete(key)
-    this.#holdings.set(key, holding)
-    const [first] = this.#holdings
-    if (first && this.#holdings.size > this.#max) this.#remove(...first)
-    return holding
+  #keep(key: string, { durationMs }: LeaseTerms, now: Moment): KeyLeases {
+    const keyLeases = this.#byKey.get(key) ?? new KeyLeases(now)
+    keyLeases.idleAfter = now.steady + 2 * durationMs
+    this.#byKey.delete(key)
+    this.#byKey.set(key, keyLeases)
+    const [first] = this.#byKey
+    if (first && this.#byKey.size > this.#max) this.#remove(...first)
+    return keyLeases
   }
 
-  /** Drops the first holdings as long as they are idle. */
+  /** Drops the leases of the first keys as long as they are idle. */
   #sweep(now: Moment): void {
     let swept = 0
-    for (const [key, holding] of this.#holdings) {
-      if (now.steady < holding.idleAfter || swept === MAX_SWEPT) return
-      this.#remove(key, holding)
+    for (const [key, keyLeases] of this.#byKey) {
+      if (now.steady < keyLeases.idleAfter || swept === MAX_SWEPT) return
+      this.#remove(key, keyLeases)
       swept += 1
     }
   }
 
-  #remove(key: string, { leases }: Holding): void {
-    this.#holdings.delete(key)
+  #remove(key: string, { leases }: KeyLeases): void {
+    this.#byKey.delete(key)
     for (const lease of leases) void lease.end()
   }
 }
 
 function blocksFor(requests: readonly BlockRequest[], id: string): PendingBlocks {
-  const callMs = Math.max(0, ...requests.map(({ holding }) => holding.heldMs))
+  const callMs = Math.max(0, ...requests.map(({ keyLeases }) => keyLeases.heldMs))
   const heldMs = callMs + Math.max(0, ...requests.map(({ terms }) => terms.durationMs))
   const isOne = ({ wanted: { ahead, waiting } }: BlockRequest): boolean => ahead + waiting === 1
   if (callMs === 0 && requests.every(isOne)) return { id, requests, heldMs }

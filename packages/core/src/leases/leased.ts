@@ -1,6 +1,6 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Settling } from './held-calls.ts'
-import type { LeasedReservations } from './reserving.ts'
+import type { LeasedReservations } from './reserve-from-leases.ts'
 import { ConfigError } from '../errors.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'

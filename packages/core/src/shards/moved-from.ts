@@ -7,7 +7,7 @@ import { RecentItems } from '../internal/recent-items.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { withMarkers, type Copy } from './fence.ts'
 import { ARRIVE, DEPART, FIND_ARRIVED, FORGET } from './hand-over.ts'
-import { shardList } from './shard-list.ts'
+import { shardList } from './choose-shard.ts'
 
 export type { MovedFrom } from './sharded.ts'
 

@@ -10,7 +10,7 @@ import { placesBy } from '../stores/placed/places-by.ts'
 import { Joining, type Member } from './joining.ts'
 import { named } from './named-store.ts'
 import { ENDED } from './shard-record.ts'
-import { nameFor, shardList, textOf, type ShardList } from './shard-list.ts'
+import { chooseShard, shardList, textOf, type ShardList } from './choose-shard.ts'
 
 export type { PlacedStore, PlaceLeases } from '../stores/placed/placed-store.ts'
 
@@ -87,8 +87,8 @@ export function sharded<Name extends string>(
   function storeOf(place: string): Store {
     const known = recent.get(place)
     if (known) return known
-    const name = nameFor(place, list)
-    const nameBefore = before ? nameFor(place, before) : name
+    const name = chooseShard(place, list)
+    const nameBefore = before ? chooseShard(place, before) : name
     const store = shards.get(name) as Store
     const found =
       move && name !== nameBefore ? move(place, shards.get(nameBefore) as Store, store) : store

@@ -3,7 +3,7 @@ import type { Store, StoreProblem, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
-import { clockOf, KnownDenials } from './known-denials.ts'
+import { clockOf, DenialMemory } from './denial-memory.ts'
 import { assertStore } from './store.ts'
 
 /** Options of `cacheDenials`. */
@@ -32,7 +32,7 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
   assertKnownOptions('cacheDenials', options, ['maxAgeMs', 'maxPartitions'])
   const { maxAgeMs: maxAge = 5_000, maxPartitions: max = 10_000 } = options
   const maxAgeMs = assertPositiveInteger('cacheDenials.maxAgeMs', maxAge)
-  const denials = new KnownDenials(
+  const denials = new DenialMemory(
     maxAgeMs,
     assertPositiveInteger('cacheDenials.maxPartitions', max, 1_000_000),
   )

@@ -3,9 +3,9 @@ import { kindsOf, PlaceStates, parseMessage, runMessage } from '@sluice/core/int
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import {
-  Journal,
+  ObjectJournal,
   MAX_CHARACTERS,
-} from '../../../packages/cloudflare/dist/durable-object/journal.js'
+} from '../../../packages/cloudflare/dist/durable-object/object-journal.js'
 import { objectsInProcess, sqliteRows } from '../../support/objects.ts'
 import { NOON } from '../../support/times.ts'
 
@@ -13,7 +13,7 @@ const CHANGES = 1_000
 
 it('what was stored is loaded again, in its order, whenever the journal is opened', () => {
   const rows = sqliteRows()
-  let journal = new Journal(rows)
+  let journal = new ObjectJournal(rows)
   expect(journal.load()).toEqual({ snapshot: undefined, changes: [] })
   let expected: { snapshot: string | undefined; changes: string[] } = {
     snapshot: undefined,
@@ -30,22 +30,22 @@ it('what was stored is loaded again, in its order, whenever the journal is opene
       expected = { snapshot: `${snapshots}`.padEnd(length, 'x'), changes: [] }
       journal.replace(expected.snapshot ?? '')
     }
-    const opened = new Journal(rows)
+    const opened = new ObjectJournal(rows)
     expect(opened.load()).toEqual(expected)
     if (change % 7 === 0) journal = opened
   }
   // The second comes when the journal is as long as the first snapshot.
   expect(snapshots).toBe(1)
   journal.replace('short')
-  expect(new Journal(rows).load()).toEqual({ snapshot: 'short', changes: [] })
+  expect(new ObjectJournal(rows).load()).toEqual({ snapshot: 'short', changes: [] })
 })
 
 it('no character is cut in two by the end of a row', () => {
   const rows = sqliteRows()
-  const journal = new Journal(rows)
+  const journal = new ObjectJournal(rows)
   const snapshot = `a${'😀'.repeat(MAX_CHARACTERS)}`
   journal.replace(snapshot)
-  expect(new Journal(rows).load().snapshot).toBe(snapshot)
+  expect(new ObjectJournal(rows).load().snapshot).toBe(snapshot)
 })
 
 it('an object that dies after any call decides on as if it had not', async () => {
@@ -109,7 +109,7 @@ it('an object that has deleted itself begins anew, also for a decision that was 
   }
   let now = NOON
   const kinds = kindsOf()
-  const journal = new Journal(storage)
+  const journal = new ObjectJournal(storage)
   const states = new PlaceStates(journal, kinds, () => now)
   const write = (key: string) => {
     const data = { writes: [{ key, set: { a: '1' }, ttlMs: 1_000 }], clockIsInjected: false }
@@ -123,7 +123,7 @@ it('an object that has deleted itself begins anew, also for a decision that was 
   journal.forget()
   expect(write('after')).toEqual({ result: true })
   expect(write('last')).toEqual({ result: true })
-  const loaded = new Journal(rows).load()
+  const loaded = new ObjectJournal(rows).load()
   expect(loaded.changes.map((change) => /"key":"(\w+)"/.exec(change)?.[1])).toEqual([
     'after',
     'last',

@@ -1,4 +1,4 @@
-/* The stores of `sharded` by name, and which of them counts a place. */
+/* The stores of `sharded` by name, and the choice of the one that counts a place. */
 import { ConfigError } from '../errors.ts'
 import { hash } from '../internal/hash.ts'
 import { assertKnownOptions, assertName } from '../internal/validation.ts'
@@ -58,7 +58,7 @@ export function shardList(
  * Returns the name of the store that counts a place: the one with the highest score. See Thaler and Ravishankar, "Using
  * name-based mappings to increase hit rates" (1998); the logarithm makes the chance of each its share of the weights.
  */
-export function nameFor(place: string, { shards, home }: ShardList): string {
+export function chooseShard(place: string, { shards, home }: ShardList): string {
   if (place === HOME && home !== undefined) return home
   const scores = shards.map(({ name, weight }) => {
     // Above 0 and below 1.
@@ -74,5 +74,5 @@ export function textOf(list: ShardList): string {
     .filter(({ weight }) => weight > 0)
     .map(({ name, weight }) => (weight === 1 ? name : `${name} (weight ${weight})`))
     .toSorted()
-  return `${names.join(', ')}; home ${nameFor(HOME, list)}`
+  return `${names.join(', ')}; home ${chooseShard(HOME, list)}`
 }

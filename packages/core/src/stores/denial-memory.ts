@@ -17,7 +17,7 @@ import { isDenied } from './store.ts'
 /** The most changed keys to remember, for replies that were under way when they changed. */
 const MAX_CHANGED = 1_000
 
-export class KnownDenials {
+export class DenialMemory {
   readonly #maxAgeMs: number
   readonly #known: RecentItems<KnownVerdict>
   /** Windows over one log share a key, and are known apart by their names. */

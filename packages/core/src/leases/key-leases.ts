@@ -18,7 +18,7 @@ export interface BlockOnItsWay {
 const FEW = 16
 
 /** The leases of one key: the one that serves, and the one to serve after it. */
-export class Holding {
+export class KeyLeases {
   /** The decisions for which the next block is taken, beside those that wait for it. */
   #size = 1
   /** The decisions that wait for a block. */

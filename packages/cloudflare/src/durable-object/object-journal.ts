@@ -21,7 +21,7 @@ const LEAST_CHANGES = 256
 const TABLE = 'sluice_journal'
 
 /** Changes have the ids from 0 on, and the parts of the snapshot -1, -2, … */
-export class Journal implements ChangeJournal {
+export class ObjectJournal implements ChangeJournal {
   readonly #sql: RowStorage
   readonly #onFirstRow: () => void
   #snapshot = 0

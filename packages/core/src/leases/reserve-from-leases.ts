@@ -11,7 +11,7 @@ import { momentOf, type Serving } from './serving.ts'
 
 /** The part of a leased store that serves reservations. The option `reservations` of `leased` takes it. */
 export interface LeasedReservations {
-  create(store: Store, book: LeaseBook, serving: Serving): Reserving
+  create(store: Store, book: LeaseBook, serving: Serving): LeasedCalls
 }
 
 /**
@@ -22,10 +22,10 @@ export interface LeasedReservations {
  * const store = leased(upstash(), { reservations: reserveFromLeases })
  */
 export const reserveFromLeases: LeasedReservations = {
-  create: (store, book, serving) => new Reserving(store, book, serving),
+  create: (store, book, serving) => new LeasedCalls(store, book, serving),
 }
 
-class Reserving {
+class LeasedCalls {
   readonly #store: Store
   readonly #book: LeaseBook
   readonly #serving: Serving
