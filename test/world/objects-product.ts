@@ -1,5 +1,5 @@
 /* The part of `@sluice/cloudflare/durable-object` that runs without the platform. */
 export { durableObjects } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
-export { Journal } from '../../packages/cloudflare/dist/durable-object/journal.js'
+export { ObjectJournal } from '../../packages/cloudflare/dist/durable-object/object-journal.js'
 export { objectLeases } from '../../packages/cloudflare/dist/durable-object/object-leases.js'
 export { Place } from '../../packages/cloudflare/dist/durable-object/place.js'

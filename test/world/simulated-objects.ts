@@ -132,12 +132,12 @@ export class SimulatedObjects {
       onGrowth: () => {},
       log: (text) => observer.note(`${name} logs ${text}`),
     })
-    const { Journal, Place, durableObjects, objectLeases } = isolate.product.objects
+    const { ObjectJournal, Place, durableObjects, objectLeases } = isolate.product.objects
     const { PlaceStates, kindsOf } = isolate.product.journal
     const kinds = kindsOf()
     const rows = this.#stored.get(name) ?? new Map<number, string>()
     this.#stored.set(name, rows)
-    const states = new PlaceStates(new Journal(storageOf(rows)), kinds)
+    const states = new PlaceStates(new ObjectJournal(storageOf(rows)), kinds)
     const call = states.call.bind(states)
     states.call = (given, message) => this.#judged(given, message, call)
     const isAlive = (): boolean => !isolate.isDead
