@@ -110,7 +110,7 @@ const FIXTURES: readonly Fixture[] = [
   },
   {
     code: 'store_unauthorized',
-    says: 'refuses the token',
+    says: 'refuses the credentials',
     create: () =>
       project({ 'limits.ts': limits(), '.env': envOf({ url: redis.local.url, token: 'other' }) }),
   },

@@ -79,6 +79,7 @@ it.each(['NOAUTH Authentication required.', 'WRONGPASS invalid username-password
       connect: () => Promise.resolve(),
       on: () => undefined,
       off: () => undefined,
+      listenerCount: () => 1,
     }
     await expect(redis({ client }).reset(['key'])).rejects.toMatchObject({
       code: 'store_unauthorized',

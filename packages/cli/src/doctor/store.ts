@@ -118,8 +118,9 @@ function degraded(cause: string): Finding {
   if (cause === 'store_unauthorized') {
     return {
       code: 'store_unauthorized',
-      text: 'the store refuses the token',
-      remedy: 'copy the token again: the one that may write, of the database of this address',
+      text: 'the store refuses the credentials',
+      remedy:
+        'copy the token again: the one that may write, of the database of this address; of a TCP client, check the username and password',
     }
   }
   if (cause === 'store_unreachable' || cause === 'store_timeout') {

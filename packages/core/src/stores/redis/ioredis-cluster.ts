@@ -1,11 +1,17 @@
 /* The nodes of a cluster, as a cluster client of `ioredis` knows them. */
 import type { ConfigError } from '../../errors.ts'
 import type { ClusterNodes } from './cluster.ts'
-import type { NodeTransport } from './transport.ts'
+import {
+  clientError,
+  failureOf,
+  notConnected,
+  type NodeTransport,
+  type ReportingClient,
+} from './transport.ts'
 import { assertSendsOnce, ioredisTransport, type IoredisClient } from './ioredis.ts'
 
 /** The part of a cluster client of `ioredis` that the store needs. */
-export interface IoredisCluster {
+export interface IoredisCluster extends ReportingClient {
   readonly isCluster: boolean
   readonly status: string
   readonly options: {
@@ -40,6 +46,10 @@ export function ioredisNodes(
     )
   }
   const transports = new WeakMap<object, NodeTransport>()
+  const failure = failureOf(cluster, 'node error')
+  const unconnected: NodeTransport = async () => {
+    throw clientError(failure.last ?? notConnected())
+  }
 
   function at(address: string | undefined): NodeTransport | undefined {
     const node = cluster
@@ -57,7 +67,7 @@ export function ioredisNodes(
       if (cluster.status === 'wait') cluster.connect().catch(() => {})
       return cluster.status === 'connecting' || cluster.status === 'connect'
     },
-    ofSlot: (slot) => at(cluster.slots[slot]?.[0]),
+    ofSlot: (slot) => at(cluster.slots[slot]?.[0]) ?? unconnected,
     at,
     refresh: () =>
       new Promise<void>((resolve) => {

@@ -1,9 +1,16 @@
 /* Sending of one Redis command through a client of `ioredis`. */
 import type { ConfigError } from '../../errors.ts'
-import { clientError, notConnected, withinSafe, type NodeTransport } from './transport.ts'
+import {
+  clientError,
+  failureOf,
+  notConnected,
+  withinSafe,
+  type NodeTransport,
+  type ReportingClient,
+} from './transport.ts'
 
 /** The part of an `ioredis` client that the store needs. */
-export interface IoredisClient {
+export interface IoredisClient extends ReportingClient {
   readonly status: string
   readonly options: {
     readonly maxRetriesPerRequest?: number | null | undefined
@@ -12,7 +19,7 @@ export interface IoredisClient {
   }
   call(command: string, args: (string | number)[]): Promise<unknown>
   connect(): Promise<void>
-  on(event: ConnectionEvent, listener: () => void): unknown
+  on(event: ConnectionEvent | 'error' | 'node error', listener: (error: Error) => void): unknown
   off(event: ConnectionEvent, listener: () => void): unknown
 }
 
@@ -52,13 +59,17 @@ export function assertSendsOnce(
  */
 export function ioredisTransport(client: IoredisClient): NodeTransport {
   const connected = connectionOf(client)
+  failureOf(client)
   return async ([name, ...args], signal, asking) => {
+    const failure = failureOf(client)
     try {
       if (CONNECTING.has(client.status)) await connected(signal)
-      if (client.status !== 'ready' || signal.aborted) throw notConnected()
+      if (client.status !== 'ready' || signal.aborted) throw failure.last ?? notConnected()
       // If it fails, the reply to the command says so.
       if (asking) client.call('ASKING', []).catch(() => {})
-      return withinSafe(await client.call(String(name), args))
+      const reply = await client.call(String(name), args)
+      failure.last = undefined
+      return withinSafe(reply)
     } catch (error) {
       throw clientError(error)
     }

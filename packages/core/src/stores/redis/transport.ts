@@ -25,11 +25,43 @@ export class RedisError extends StoreError {
 export const notConnected = (): StoreError =>
   new StoreError('store_unreachable', 'The client is not connected to Redis')
 
+/** A client that reports the errors of its connections. */
+export interface ReportingClient {
+  on(event: 'error' | 'node error', listener: (error: Error) => void): unknown
+  listenerCount(event: 'error'): number
+}
+
+/** The last error that a client reported since it has sent a command. */
+interface Failure {
+  last?: Error | undefined
+}
+
+const failures = new WeakMap<object, Failure>()
+
+/**
+ * Returns the last failure of a client. One listener serves all stores over it. There is none for `error` until its
+ * user has one: without any, `ioredis` logs its errors, and node-redis ends the process.
+ */
+export function failureOf(
+  client: ReportingClient,
+  event: 'error' | 'node error' = 'error',
+): Failure {
+  const known = failures.get(client)
+  if (known) return known
+  const failure: Failure = {}
+  if (event === 'error' && client.listenerCount(event) === 0) return failure
+  failures.set(client, failure)
+  client.on(event, (error) => (failure.last = error))
+  return failure
+}
+
 /**
  * Converts an error of a TCP client. Redis' own replies begin with a code word; Node's errors have a `code`.
  * The client's errors hold the whole command, so only a reply's text is kept.
+ *
+ * @param last The error for which the client has no connection, if any.
  */
-export function clientError(error: unknown): Error {
+export function clientError(error: unknown, last?: unknown): Error {
   if (error instanceof StoreError) return error
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
   // Redis refuses a long command of an unauthenticated client before it looks at it.
@@ -39,7 +71,9 @@ export function clientError(error: unknown): Error {
   }
   return code === undefined && /^[A-Z]{2,} /.test(message)
     ? new RedisError(message)
-    : new StoreError('store_unreachable', 'The store cannot be reached')
+    : last === undefined
+      ? new StoreError('store_unreachable', 'The store cannot be reached')
+      : clientError(last)
 }
 
 /**
