@@ -31,8 +31,7 @@ async function statusesOf(code: string, wrangler: object, headers: HeadersInit) 
   mkdirSync(own, { recursive: true })
   writeFileSync(join(own, 'worker.ts'), code)
   writeFileSync(join(own, 'wrangler.jsonc'), JSON.stringify(wrangler, null, 1))
-  const bundle = await bundleWorker(own)
-  const app = await runWorker(bundle, { JWT_SECRET: SECRET }, { LIMITS: 'LimitsObject' })
+  const app = await runWorker(await bundleWorker(own), { JWT_SECRET: SECRET })
   try {
     const answers = Array.from({ length: 25 }, () =>
       fetch(`${app.url}/api/ai/chat`, { method: 'POST', headers }),

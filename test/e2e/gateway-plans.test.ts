@@ -6,22 +6,23 @@ import {
   failureOf,
   message,
   post,
-  startGatewayStack,
+  STACKS,
+  startRedisStack,
   type GatewayStack,
 } from './support/gateway.ts'
 import { redisText } from './support/redis-text.ts'
 import { MODELS as NAMED } from '../support/models.ts'
 
-let stack: GatewayStack
-let { keys, provider } = {} as Pick<GatewayStack, 'keys' | 'provider'>
-beforeAll(async () => {
-  stack = await startGatewayStack()
-  ;({ keys, provider } = stack)
-})
-afterAll(() => stack[Symbol.asyncDispose]())
-beforeEach(() => provider.reset())
+describe.each(STACKS)('a plan, over %s', (_, start) => {
+  let stack: GatewayStack
+  let { keys, provider } = {} as Pick<GatewayStack, 'keys' | 'provider'>
+  beforeAll(async () => {
+    stack = await start()
+    ;({ keys, provider } = stack)
+  })
+  afterAll(() => stack[Symbol.asyncDispose]())
+  beforeEach(() => provider.reset())
 
-describe('a plan', () => {
   const usage = { prompt_tokens: 10, completion_tokens: 200_000, total_tokens: 200_010 }
 
   it('denies what is over its requests, in the words of each provider', async () => {
@@ -86,18 +87,6 @@ describe('a plan', () => {
       .toBe(CHAT_USAGE.total_tokens)
   })
 
-  it('costs two requests to Redis a call', async () => {
-    const headers = { 'x-api-key': (await keys.create()).key }
-    const call = async () => (await post(`${stack.url}/v1/chat/completions`, chat, headers)).text()
-    // The first one looks the key up, and Redis may not have the scripts yet.
-    await call()
-    // The mark of a reservation says for a minute what it was settled with.
-    await expect.poll(() => redisText(keys.store)).not.toMatch(/sluice:hold:\w+","\d/)
-    const before = keys.store.requests
-    await call()
-    await expect.poll(() => keys.store.requests - before).toBe(2)
-  })
-
   it('counts all keys of a tenant together, and no other tenant', async () => {
     const first = await keys.create('starter')
     const second = await keys.create('starter', first.tenant)
@@ -127,4 +116,18 @@ describe('a plan', () => {
     }
     expect(provider.requests.length).toBe(before)
   })
+})
+
+it('a call costs two requests to Redis', async () => {
+  await using stack = await startRedisStack()
+  const { keys } = stack
+  const headers = { 'x-api-key': (await keys.create()).key }
+  const call = async () => (await post(`${stack.url}/v1/chat/completions`, chat, headers)).text()
+  // The first one looks the key up, and Redis may not have the scripts yet.
+  await call()
+  // The mark of a reservation says for a minute what it was settled with.
+  await expect.poll(() => redisText(keys.store)).not.toMatch(/sluice:hold:\w+","\d/)
+  const before = keys.store.requests
+  await call()
+  await expect.poll(() => keys.store.requests - before).toBe(2)
 })

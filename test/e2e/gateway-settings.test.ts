@@ -172,13 +172,17 @@ function usageOf(body: object, text: string) {
 }
 
 describe('a setting that is missing or wrong', () => {
-  it('without a Redis, nobody reaches a provider, wherever the gateway is', async () => {
+  it('half the settings of a Redis lead nobody to a provider, wherever the gateway is', async () => {
     const before = provider.requests.length
-    await withGateway(upstreamsAt(provider), async (app) => {
-      await expectRefusal(app, 'UPSTASH_REDIS_REST_URL')
-      await expectRefusal(app, 'UPSTASH_REDIS_REST_URL', 'gateway.example')
-    })
-    await withGateway({ ...upstreamsAt(provider), UPSTASH_REDIS_REST_URL: keys.store.url }, (app) =>
+    const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = settingsOf(keys.store)
+    await withGateway(
+      { ...upstreamsAt(provider), UPSTASH_REDIS_REST_TOKEN: token },
+      async (app) => {
+        await expectRefusal(app, 'UPSTASH_REDIS_REST_URL')
+        await expectRefusal(app, 'UPSTASH_REDIS_REST_URL', 'gateway.example')
+      },
+    )
+    await withGateway({ ...upstreamsAt(provider), UPSTASH_REDIS_REST_URL: url }, (app) =>
       expectRefusal(app, 'UPSTASH_REDIS_REST_TOKEN'),
     )
     expect(provider.requests.length).toBe(before)
@@ -187,6 +191,8 @@ describe('a setting that is missing or wrong', () => {
   it.each([
     ['MODELS', 'gpt-6.2-sol, gpt-none'],
     ['STORE_TIMEOUT_MS', 'soon'],
+    ['STORE', 'elsewhere.upstash.io'],
+    ['SLUICE_OBJECTS_TOKEN', 'short'],
     ['UPSTASH_REDIS_REST_URL', 'redis.example'],
     ['OPENAI_BASE_URL', 'api.openai.com/v1'],
     ['ANTHROPIC_BASE_URL', 'https://u:p@anthropic.example'],

@@ -31,25 +31,23 @@ export async function build(onStop) {
   if (code !== 0) throw new Error(`The build failed:\n${output.trim()}`)
 }
 
-/** Starts a store in this process. */
-export async function startStore(onStop) {
-  const { startLocal } = await import('@sluice/local')
-  const local = await startLocal({ engine: 'embedded' })
-  onStop(() => local.close())
-  return local
-}
-
-/** Runs the bundle of the last build in workerd. Resolves to its address. */
-export async function startWorker(port, variables, onStop) {
+/**
+ * Runs the bundle of the last build in workerd. Resolves to its address.
+ *
+ * @param state The folder that keeps its Durable Objects. Without one, these end with it.
+ */
+export async function startWorker({ port, variables, state }, onStop) {
   const contents = await readFile(`${app}dist/index.js`, 'utf8')
   const config = await readFile(`${app}wrangler.jsonc`, 'utf8')
   const [, compatibilityDate] = /"compatibility_date": "([\d-]+)"/.exec(config)
   const [, flags] = /"compatibility_flags": (\[[^\]]*\])/.exec(config)
+  const [, binding, exportName] = /"name": "(\w+)", "class_name": "(\w+)"/.exec(config)
   const env = Object.entries(variables).map(([name, value]) => [name, { type: 'text', value }])
   const miniflare = new Miniflare({
     host: HOST,
     port: port ?? ((await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : 0),
     cf: false,
+    ...(state !== undefined && { resourcePersistencePath: state }),
     workers: [
       {
         config: {
@@ -57,7 +55,11 @@ export async function startWorker(port, variables, onStop) {
           compatibilityDate,
           compatibilityFlags: JSON.parse(flags),
           manifest: { mainModule: 'index.js', modules: { 'index.js': { type: 'esm', contents } } },
-          env: Object.fromEntries(env),
+          exports: { [exportName]: { type: 'durable-object', storage: 'sqlite' } },
+          env: {
+            ...Object.fromEntries(env),
+            [binding]: { type: 'durable-object', worker: 'gateway', exportName },
+          },
         },
       },
     ],

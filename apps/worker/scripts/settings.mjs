@@ -7,21 +7,24 @@ export const CREATE_KEY = 'npx @sluice/cli keys create --tenant acme --plan grow
 
 export const HELP = `Usage: npm run gateway -- [options]
 
-Builds the gateway and starts it on this machine. Without any setting it has a store in this
-process, a key to try it with, and a stand-in instead of a model.
+Builds the gateway and starts it on this machine, with a key to try it. Without any setting, a
+stand-in answers instead of a model.
 
-  --port <number>  the port (default: 8787, or a free one if 8787 is in use)
-  --no-build       start the last build
-  --help           print this text
+  --port <number>   the port (default: 8787, or a free one if 8787 is in use)
+  --state <folder>  the folder that keeps keys and budgets (default: apps/worker/.wrangler/gateway
+                    with a provider; none with the stand-in: they end with the gateway)
+  --no-build        start the last build
+  --help            print this text
 
-For a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY. The gateway then needs a Redis of
-yours, for keys: set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, and create a key in
-apps/worker: ${CREATE_KEY}
-All settings may be in apps/worker/.dev.vars.`
+For a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY, in the environment or in
+apps/worker/.dev.vars. The settings are in apps/worker/README.md.`
 
 const FILE = fileURLToPath(new URL('../.dev.vars', import.meta.url))
+const STATE = fileURLToPath(new URL('../.wrangler/gateway', import.meta.url))
 
 const VARIABLES = [
+  'SLUICE_OBJECTS_TOKEN',
+  'STORE',
   'UPSTASH_REDIS_REST_URL',
   'UPSTASH_REDIS_REST_TOKEN',
   'STORE_TIMEOUT_MS',
@@ -43,37 +46,36 @@ export function parseOptions(args) {
     args,
     options: {
       port: { type: 'string' },
+      state: { type: 'string' },
       'no-build': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false, short: 'h' },
     },
   })
-  const { port, help } = values
+  const { port, state, help } = values
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     throw new Error(`--port must be a number from 0 to 65535, not "${port}"`)
   }
-  return { help, build: !values['no-build'], port: port === undefined ? undefined : Number(port) }
+  const number = port === undefined ? undefined : Number(port)
+  return { help, build: !values['no-build'], port: number, state }
 }
 
-/** Reads the settings of the gateway. Throws if they would open it to everyone. */
+/** Reads the settings of the gateway. Throws if half of them are missing. */
 export function settingsIn(env) {
   const variables = Object.fromEntries(
     VARIABLES.filter((name) => env[name]).map((name) => [name, env[name]]),
   )
-  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = variables
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, STORE } = variables
   if (!url !== !token) {
     const missing = url ? 'UPSTASH_REDIS_REST_TOKEN' : 'UPSTASH_REDIS_REST_URL'
     throw new Error(
       `${missing} is not set: set both of UPSTASH_REDIS_REST_URL and _TOKEN, or neither`,
     )
   }
-  const upstream = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'].find((name) => variables[name])
-  if (upstream && !url) {
-    throw new Error(
-      `${upstream} is set, but no keys are: without them the gateway would spend your money for anyone.\n` +
-        'Set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, and create a key in apps/worker:\n' +
-        `${CREATE_KEY}\n` +
-        `To try the gateway with a stand-in, unset ${upstream}.`,
-    )
+  const hasProvider = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'].some((name) => variables[name])
+  return {
+    variables,
+    hasRedis: Boolean(url) && STORE !== 'objects',
+    // A budget of dollars must not begin afresh with each start.
+    state: hasProvider ? STATE : undefined,
   }
-  return { variables, redis: url ? { url, token } : undefined }
 }

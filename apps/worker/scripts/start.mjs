@@ -1,5 +1,6 @@
-// Starts the gateway on this machine, in workerd, with a store of its own unless one is set.
-import { build, startStore, startWorker } from './local-gateway.mjs'
+// Starts the gateway on this machine, in workerd, with Durable Objects unless a Redis is set.
+import { randomBytes } from 'node:crypto'
+import { build, startWorker } from './local-gateway.mjs'
 import { CREATE_KEY, HELP, loadSettings, parseOptions, settingsIn } from './settings.mjs'
 
 const TIMEOUT_MS = 10_000
@@ -38,31 +39,34 @@ async function start() {
   const options = parseOptions(process.argv.slice(2))
   if (options.help) return console.log(HELP)
   loadSettings()
-  const { variables, redis: own } = settingsIn(process.env)
+  const { variables, hasRedis, ...defaults } = settingsIn(process.env)
   if (options.build) {
     console.log('Building the gateway …')
     await build(onStop)
   }
-  const redis = own ?? (await startStore(onStop))
-  const demo = own ? undefined : await createDemoKey(redis)
-  const url = await startWorker(options.port, { ...variables, ...asVariables(redis) }, onStop)
+  const state = options.state ?? defaults.state
+  const token = randomBytes(32).toString('hex')
+  const settings = { SLUICE_OBJECTS_TOKEN: token, ...variables }
+  const url = await startWorker({ port: options.port, variables: settings, state }, onStop)
   endOnSignals()
-  return report(url, demo?.key, redis)
+  const objects = { url: `${url}/sluice`, token: settings.SLUICE_OBJECTS_TOKEN }
+  report(url, hasRedis ? undefined : await createDemoKey(objects))
+  // A token of the settings is not shown.
+  if (!hasRedis) reportObjects(objects, settings.SLUICE_OBJECTS_TOKEN === token, state)
+  console.log('  Ctrl-C ends everything.')
 }
 
-async function createDemoKey({ url, token }) {
+async function createDemoKey(objects) {
   // Imported only now, because the build must come first.
+  const { durableObjects, remoteObjects } = await import('@sluice/cloudflare/operator')
   const { createApiKey } = await import('@sluice/core/api-keys')
   const { limiterFor } = await import('../src/limits.ts')
-  const limiter = limiterFor({ url, token, timeoutMs: TIMEOUT_MS })
-  return createApiKey(limiter, { tenant: 'demo', plan: 'growth' })
+  const store = durableObjects(remoteObjects(objects), { timeoutMs: TIMEOUT_MS })
+  const subject = { tenant: 'demo', plan: 'growth' }
+  return (await createApiKey(limiterFor(store), subject, { expiresIn: '1d' })).key
 }
 
-function asVariables({ url, token }) {
-  return { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token }
-}
-
-function report(url, demoKey, redis) {
+function report(url, demoKey) {
   const body = '{"model":"gpt-6-luna","messages":[{"role":"user","content":"Hello"}]}'
   const curl = `curl ${url}/v1/chat/completions -H 'authorization: Bearer ${demoKey ?? 'sk_…'}' -d '${body}'`
   console.log(`
@@ -71,11 +75,12 @@ function report(url, demoKey, redis) {
 
   ${curl}
 `)
-  if (demoKey) {
-    const variables = Object.entries(asVariables(redis)).map((entry) => entry.join('='))
-    console.log(`  A stand-in answers. Keys and counts are in this process, and end with it. To manage the keys, in apps/worker:
-  ${variables.join(' ')} npx @sluice/cli keys --tenant demo
+}
+
+function reportObjects({ url, token }, isOfThisRun, state) {
+  const place = state ? `are kept in ${state}` : 'end with this process'
+  const variables = `SLUICE_OBJECTS_URL=${url}${isOfThisRun ? ` SLUICE_OBJECTS_TOKEN=${token}` : ''}`
+  console.log(`  Keys and budgets ${place}. To manage the keys, in apps/worker:
+  ${variables} npx @sluice/cli keys --tenant demo
 `)
-  }
-  console.log('  Ctrl-C ends everything.')
 }

@@ -1,11 +1,18 @@
 import { ConfigError } from '@sluice/core'
+import type { Limits } from './objects.ts'
 
 /** The variables and secrets of the gateway. `README.md` says how to set them. */
 export interface Env {
-  /** The Redis that holds keys and counts, over the Upstash REST protocol. Required. */
+  /** The Durable Objects that hold keys and counts. `wrangler.jsonc` binds them. */
+  readonly LIMITS?: DurableObjectNamespace<Limits>
+  /** The secret with which the command `sluice` reaches the objects, at `/sluice`. @default none: it cannot */
+  readonly SLUICE_OBJECTS_TOKEN?: string
+  /** A Redis that holds keys and counts instead, over the Upstash REST protocol. */
   readonly UPSTASH_REDIS_REST_URL?: string
   readonly UPSTASH_REDIS_REST_TOKEN?: string
-  /** The milliseconds that Redis may take for an answer. @default '1000' */
+  /** The store that counts, after a change: `objects`, or the host of the Redis. @default the one that has counted */
+  readonly STORE?: string
+  /** The milliseconds that the store may take for an answer. @default '1000' */
   readonly STORE_TIMEOUT_MS?: string
   /** The key to call OpenAI, or a compatible API, with. */
   readonly OPENAI_API_KEY?: string
@@ -19,32 +26,8 @@ export interface Env {
   readonly MODELS?: string
 }
 
-/** The address of Redis, as the limiter needs it. */
-export interface RedisSettings {
-  readonly url: string
-  readonly token: string
-  readonly timeoutMs: number
-}
-
-/** Returns the settings of Redis. Throws a `ConfigError` that names the variable at fault. */
-export function redisSettings(env: Env): RedisSettings {
-  const url = required(env, 'UPSTASH_REDIS_REST_URL')
-  assertUrl('UPSTASH_REDIS_REST_URL', url)
-  const timeoutMs = Number(env.STORE_TIMEOUT_MS ?? 1_000)
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
-    throw new ConfigError('invalid_option', 'STORE_TIMEOUT_MS', 'must be a whole number from 1')
-  }
-  return { url, token: required(env, 'UPSTASH_REDIS_REST_TOKEN'), timeoutMs }
-}
-
 /** Throws a `ConfigError` that names the variable, unless `url` is an address without credentials. */
 export function assertUrl(name: keyof Env, url: string): void {
   if (/^https?:\/\/[^/@]+(\/|$)/.test(url) && URL.canParse(url)) return
   throw new ConfigError('invalid_option', name, 'must be an http(s) URL without credentials')
-}
-
-function required(env: Env, name: 'UPSTASH_REDIS_REST_URL' | 'UPSTASH_REDIS_REST_TOKEN'): string {
-  const value = env[name]
-  if (value) return value
-  throw new ConfigError('missing_credentials', name, 'is not set: keys and counts need a Redis')
 }

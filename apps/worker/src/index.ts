@@ -1,14 +1,18 @@
 import { modelHandler, type ModelApi } from '@sluice/ai'
+import { operatorHandler } from '@sluice/cloudflare/operator'
 import { ConfigError } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
 import { tokenCounting } from './count-tokens.ts'
-import { redisSettings, type Env } from './env.ts'
+import type { Env } from './env.ts'
 import { errorAnswer, notConfigured } from './errors.ts'
 import { keyVerifier } from './keys.ts'
 import { limiterFor, MAX_OUTPUT, MIN_OUTPUT } from './limits.ts'
 import { modelList, modelNamed, offeredModels, prices, type Provider } from './models.ts'
 import { standIn } from './stand-in.ts'
+import { inKnownStore, storeOf } from './store.ts'
 import { forward, upstreamsOf } from './upstream.ts'
+
+export { Limits } from './objects.ts'
 
 /** The format of each address. */
 const CALLS = {
@@ -23,6 +27,7 @@ const providerOf = (api: ModelApi): Provider =>
 
 const MODELS = '/v1/models'
 const COUNT_TOKENS = '/v1/messages/count_tokens'
+const OPERATOR = '/sluice'
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -46,8 +51,11 @@ export default {
 } satisfies ExportedHandler<Env>
 
 function createGateway(env: Env): Gateway {
-  const limiter = limiterFor(redisSettings(env))
-  const verify = keyVerifier(limiter)
+  const { LIMITS, SLUICE_OBJECTS_TOKEN: token } = env
+  const counting = storeOf(env)
+  const limiter = limiterFor(counting.store)
+  const verify = inKnownStore(keyVerifier(limiter), counting, LIMITS)
+  const operator = LIMITS && token ? operatorHandler(LIMITS, { token }) : undefined
   const models = offeredModels(env)
   const upstreams = upstreamsOf(env)
   const hasUpstream = Object.keys(upstreams).length > 0
@@ -92,9 +100,11 @@ function createGateway(env: Env): Gateway {
     return errorAnswer(404, 'model_not_found', message)
   }
 
+  console.log(`Keys and budgets are in ${counting.name}.`)
   return (request, ctx) => {
     const { hostname, pathname } = new URL(request.url)
     const path = pathname.replace(/\/+$/, '')
+    if (operator && path === OPERATOR) return operator(request)
     // Anthropic's clients send this header with every request.
     const client = request.headers.has('anthropic-version') ? 'anthropic' : 'openai'
     const call = calls.get(path)

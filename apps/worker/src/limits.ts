@@ -7,10 +7,9 @@ import {
   type Limit,
   type Limiter,
   type Policy,
+  type Store,
 } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
-import { upstash } from '@sluice/core/upstash'
-import type { RedisSettings } from './env.ts'
 
 /**
  * The limits of a tenant by plan, over all of its keys and models; and, within it, of each team, user, key and
@@ -84,7 +83,7 @@ const policies = [
   }),
   within('team', ['tenant', 'team'], ({ plan }) => plan['teamUsd']),
   within('user', ['tenant', 'user'], ({ plan }) => plan['userUsd']),
-  within('key', ['key'], ({ plan }) => plan['keyUsd']),
+  within('key', ['tenant', 'key'], ({ plan }) => plan['keyUsd']),
   sessionWindow({
     name: 'run',
     unit: 'usd',
@@ -95,10 +94,10 @@ const policies = [
   }),
 ]
 
-/** Creates the limiter of all model calls. */
-export function limiterFor(redis: RedisSettings): Limiter {
+/** Creates the limiter of all model calls. Each policy counts by tenant, so one Durable Object decides about a call. */
+export function limiterFor(store: Store): Limiter {
   return createLimiter({
-    store: upstash({ ...redis }),
+    store,
     plans: definePlans(PLANS, { defaultPlan: 'starter' }),
     policies,
     // By which `sluice stop` stops a tenant, and `sluice raise` gives it more.

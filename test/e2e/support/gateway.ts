@@ -1,12 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import Anthropic from '@anthropic-ai/sdk'
+import { durableObjects, remoteObjects } from '@sluice/cloudflare/operator'
+import type { Store as LimiterStore } from '@sluice/core'
 import { createApiKey } from '@sluice/core/api-keys'
+import { upstash } from '@sluice/core/upstash'
 import OpenAI from 'openai'
 import { limiterFor } from '../../../apps/worker/src/limits.ts'
 import * as recorded from '../../ai/recordings.ts'
 import { serve } from '../../ai/provider.ts'
-import { STORE_TIMEOUT_MS, startStore, type Store } from './target.ts'
-import { builtWorker, runWorker, type WorkerBundle } from './workerd.ts'
+import { STORE_TIMEOUT_MS, startStore, type App, type Store } from './target.ts'
+import { builtWorker, runWorker, type WorkerApp, type WorkerBundle } from './workerd.ts'
 import { MODELS as NAMED } from '../../support/models.ts'
 
 const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
@@ -80,14 +83,19 @@ export const OPERATOR = { openai: 'sk-operator-openai', anthropic: 'sk-operator-
 
 let bundle: Promise<WorkerBundle> | undefined
 
-/** Starts the gateway with `variables`, and with the settings of `store` if it is given. */
-export async function startGateway(variables: Record<string, string>, store?: Store) {
+/**
+ * Starts the gateway with `variables`, and with the settings of `store` if it is given.
+ *
+ * @param storage The folder that keeps its Durable Objects.
+ */
+export async function startGateway(
+  variables: Record<string, string>,
+  store?: Store,
+  storage?: string,
+): Promise<WorkerApp> {
   bundle ??= builtWorker(folder)
-  return runWorker(await bundle, {
-    STORE_TIMEOUT_MS,
-    ...(store && settingsOf(store)),
-    ...variables,
-  })
+  const settings = { STORE_TIMEOUT_MS, ...(store && settingsOf(store)), ...variables }
+  return runWorker(await bundle, settings, storage)
 }
 
 export const settingsOf = ({ url, token }: Pick<Store, 'url' | 'token'>) => ({
@@ -95,13 +103,16 @@ export const settingsOf = ({ url, token }: Pick<Store, 'url' | 'token'>) => ({
   UPSTASH_REDIS_REST_TOKEN: token,
 })
 
-/** A Redis with keys, and the limiter of the gateway over it. */
-export async function startKeys() {
-  const store = await startStore()
-  const { url, token } = store
-  const limiter = limiterFor({ url, token, timeoutMs: Number(STORE_TIMEOUT_MS) })
+const TOKEN = 'the-token-of-the-operator-of-the-gateway'
+
+/** The settings with which a gateway lets its operator in, and those of the operator's terminal. */
+export const OPERATED = { SLUICE_OBJECTS_TOKEN: TOKEN }
+export const terminalOf = ({ url }: App) => ({ ...OPERATED, SLUICE_OBJECTS_URL: `${url}/sluice` })
+
+/** The limiter of the gateway, and the making of keys in its store. */
+function keysIn(store: LimiterStore) {
+  const limiter = limiterFor(store)
   return {
-    store,
     limiter,
     async create(plan = 'growth', tenant = `tenant-${crypto.randomUUID()}`) {
       const { key, id } = await createApiKey(limiter, { tenant, plan })
@@ -110,14 +121,47 @@ export async function startKeys() {
   }
 }
 
-/** The gateway in front of a provider, with a Redis that has keys. */
+/** Keys in the Durable Objects of a gateway. */
+export function keysOf({ url }: App) {
+  const objects = remoteObjects({ url: `${url}/sluice`, token: TOKEN })
+  return keysIn(durableObjects(objects, { timeoutMs: Number(STORE_TIMEOUT_MS) }))
+}
+
+/** A Redis with keys. */
+export async function startKeys() {
+  const store = await startStore()
+  const { url, token } = store
+  return { store, ...keysIn(upstash({ url, token, timeoutMs: Number(STORE_TIMEOUT_MS) })) }
+}
+
+/** The gateway in front of a provider, with keys in its store. */
 export interface GatewayStack extends AsyncDisposable {
   readonly url: string
-  readonly keys: Awaited<ReturnType<typeof startKeys>>
+  readonly keys: ReturnType<typeof keysIn>
   readonly provider: GatewayProvider
 }
 
+/** Starts the gateway over Durable Objects. */
 export async function startGatewayStack(): Promise<GatewayStack> {
+  const provider = await startProvider()
+  const gateway = await startGateway({ ...upstreamsAt(provider), ...OPERATED })
+  return {
+    url: gateway.url,
+    keys: keysOf(gateway),
+    provider,
+    async [Symbol.asyncDispose]() {
+      await gateway.stop()
+      await provider[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The gateway over a Redis. */
+export interface RedisStack extends GatewayStack {
+  readonly keys: Awaited<ReturnType<typeof startKeys>>
+}
+
+export async function startRedisStack(): Promise<RedisStack> {
   const keys = await startKeys()
   const provider = await startProvider()
   const gateway = await startGateway(upstreamsAt(provider), keys.store)
@@ -132,6 +176,12 @@ export async function startGatewayStack(): Promise<GatewayStack> {
     },
   }
 }
+
+/** The stores that a gateway may have, with the one it has by default first. */
+export const STACKS: readonly (readonly [store: string, start: () => Promise<GatewayStack>])[] = [
+  ['Durable Objects', startGatewayStack],
+  ['Redis', startRedisStack],
+]
 
 /** Returns the error that a client makes of an answer, or an empty object if it makes none. */
 export const failureOf = (call: Promise<unknown>): Promise<object> =>

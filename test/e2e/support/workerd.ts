@@ -11,11 +11,19 @@ export interface WorkerBundle {
   readonly contents: string
   readonly compatibilityDate: string
   readonly compatibilityFlags: string[]
+  /** The classes of Durable Objects, by binding. */
+  readonly objects: Readonly<Record<string, string>>
 }
 
 type Config = ConstructorParameters<typeof Miniflare>[0]['workers'][number]['config']
 type Exports = NonNullable<Config['exports']>
 type Bindings = NonNullable<Config['env']>
+
+/** A Worker in workerd. */
+export interface WorkerApp extends App {
+  /** The lines that it has logged. */
+  readonly logs: readonly string[]
+}
 
 /** Bundles the Worker in `folder` as `wrangler deploy` does. */
 export async function bundleWorker(folder: string): Promise<WorkerBundle> {
@@ -42,16 +50,25 @@ export async function builtWorker(
   const contents = await readFile(join(output, `${main}.js`), 'utf8')
   const [, date = ''] = /"compatibility_date": "([\d-]+)"/.exec(config) ?? []
   const [, flags = '[]'] = /"compatibility_flags": (\[[^\]]*\])/.exec(config) ?? []
-  return { contents, compatibilityDate: date, compatibilityFlags: JSON.parse(flags) as string[] }
+  const bindings = config.matchAll(/"name":\s*"(\w+)",\s*"class_name":\s*"(\w+)"/g)
+  return {
+    contents,
+    compatibilityDate: date,
+    compatibilityFlags: JSON.parse(flags) as string[],
+    objects: Object.fromEntries(Array.from(bindings, ([, name, type]) => [name, type])),
+  }
 }
 
-/** Runs a Worker in workerd, with `variables` as its variables and secrets. */
+/**
+ * Runs a Worker in workerd, with `variables` as its variables and secrets.
+ *
+ * @param storage The folder that keeps what its objects store. Without one, that ends with it.
+ */
 export async function runWorker(
-  { contents, ...config }: WorkerBundle,
+  { contents, objects, ...config }: WorkerBundle,
   variables: Readonly<Record<string, string>>,
-  /** The classes of Durable Objects, by binding. */
-  objects: Readonly<Record<string, string>> = {},
-): Promise<App> {
+  storage?: string,
+): Promise<WorkerApp> {
   const env = Object.entries(variables).map(([name, value]) => [name, { type: 'text', value }])
   const bindings = Object.entries(objects).map(([name, exportName]) => [
     name,
@@ -61,9 +78,12 @@ export async function runWorker(
     name,
     { type: 'durable-object', storage: 'sqlite' },
   ])
+  const logs: string[] = []
   const miniflare = new Miniflare({
     host: '127.0.0.1',
     port: 0,
+    handleStructuredLogs: ({ message }) => void logs.push(message),
+    ...(storage !== undefined && { resourcePersistencePath: storage }),
     workers: [
       {
         config: {
@@ -77,5 +97,5 @@ export async function runWorker(
     ],
   })
   const url = await miniflare.ready
-  return { url: url.origin, stop: () => miniflare.dispose() }
+  return { url: url.origin, stop: () => miniflare.dispose(), logs }
 }
