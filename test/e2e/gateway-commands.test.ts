@@ -112,6 +112,12 @@ describe('npm run gateway', () => {
   })
 })
 
+/** Makes a call, and returns what the month's budget has left. */
+async function monthLeft(url: string, key: string): Promise<number> {
+  const { response } = await clientsOf(url, key).openai.chat.completions.create(chat).withResponse()
+  return Number(/"budget.monthly";r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1])
+}
+
 describe('npm run gateway, with a provider', () => {
   let keys: Awaited<ReturnType<typeof startKeys>>
   let provider: GatewayProvider
@@ -128,20 +134,14 @@ describe('npm run gateway, with a provider', () => {
   })
 
   it('makes a key, and keeps it over a restart with what it has spent', async () => {
-    const start = () => started(upstreamsAt(provider), ['--state', state])
-    const left = async (url: string, key: string): Promise<number> => {
-      const { response } = await clientsOf(url, key)
-        .openai.chat.completions.create(chat)
-        .withResponse()
-      return Number(/"budget.monthly";r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1])
-    }
-    const first = await start()
+    const env = upstreamsAt(provider)
+    const first = await started(env, ['--state', state])
     expect(first.output).toContain(`Keys and budgets are kept in ${state}.`)
     const [key = ''] = KEY.exec(first.output) ?? []
-    const before = await left(first.url, key)
+    const before = await monthLeft(first.url, key)
     await first.stop('SIGINT')
-    const second = await start()
-    expect(await left(second.url, key)).toBeLessThan(before)
+    const second = await started(env, ['--state', state])
+    expect(await monthLeft(second.url, key)).toBeLessThan(before)
     await second.stop('SIGINT')
   })
 

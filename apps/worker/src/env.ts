@@ -1,10 +1,18 @@
+import type { LimitsNamespace } from '@sluice/cloudflare/operator'
 import { ConfigError } from '@sluice/core'
-import type { Limits } from './objects.ts'
+import type { StoreMemory } from './store.ts'
+
+/** The binding of the class in `objects.ts`. */
+export interface GatewayObjects extends LimitsNamespace {
+  get(
+    ...object: Parameters<LimitsNamespace['get']>
+  ): ReturnType<LimitsNamespace['get']> & StoreMemory
+}
 
 /** The variables and secrets of the gateway. `README.md` says how to set them. */
 export interface Env {
   /** The Durable Objects that hold keys and counts. `wrangler.jsonc` binds them. */
-  readonly LIMITS?: DurableObjectNamespace<Limits>
+  readonly LIMITS?: GatewayObjects
   /** The secret with which the command `sluice` reaches the objects, at `/sluice`. @default none: it cannot */
   readonly SLUICE_OBJECTS_TOKEN?: string
   /** A Redis that holds keys and counts instead, over the Upstash REST protocol. */

@@ -1,21 +1,12 @@
 import { LimitsObject } from '@sluice/cloudflare/durable-object'
-import { OBJECTS } from './store.ts'
+import { OBJECTS, type StoreChange, type StoreMemory } from './store.ts'
 
 /** The field that holds the name of the store. */
 const STORE = 'store'
 
 /** The Durable Objects of the gateway: one for each tenant, and `home` for keys and the name of the store. */
-export class Limits extends LimitsObject {
-  /**
-   * Returns the store in which this deployment has counted, or `undefined` if it has not. Asked of `home`.
-   *
-   * @param store The store to remember.
-   * @param change `'first'` remembers it if none is known, `'always'` in any case.
-   */
-  async countedIn(
-    store: string,
-    change: 'never' | 'first' | 'always',
-  ): Promise<string | undefined> {
+export class Limits extends LimitsObject implements StoreMemory {
+  async countedIn(store: string, change: StoreChange): Promise<string | undefined> {
     const { storage } = this.ctx
     // An object that holds something has an alarm: keys may be there before any call.
     const holdsKeys = (await storage.getAlarm()) !== null

@@ -2,7 +2,7 @@ import { durableObjects } from '@sluice/cloudflare/operator'
 import { ConfigError, type Store } from '@sluice/core'
 import { refuse, Refusal } from '@sluice/core/http'
 import { upstash } from '@sluice/core/upstash'
-import { assertUrl, type Env } from './env.ts'
+import { assertUrl, type Env, type GatewayObjects } from './env.ts'
 import type { KeyVerifier } from './keys.ts'
 
 /** The name of the store in Durable Objects. A Redis has that of its host. */
@@ -49,6 +49,15 @@ export function storeOf(env: Env): NamedStore {
   return { name, isNamed, store: upstash({ url, token, timeoutMs }) }
 }
 
+/** `'first'` remembers a store if none is known, `'always'` in place of another. */
+export type StoreChange = 'never' | 'first' | 'always'
+
+/** The memory of the object `home`. */
+export interface StoreMemory {
+  /** Returns the store in which this deployment has counted, or `undefined` if it has not. */
+  countedIn(store: string, change: StoreChange): Promise<string | undefined>
+}
+
 const UNAVAILABLE = refuse({
   status: 503,
   code: 'store_unavailable',
@@ -64,18 +73,20 @@ const UNAVAILABLE = refuse({
 export function inKnownStore(
   verify: KeyVerifier,
   { name, isNamed }: Omit<NamedStore, 'store'>,
-  objects: Env['LIMITS'],
+  objects: GatewayObjects | undefined,
 ): KeyVerifier {
   // Upstash alone: nothing else could have counted here.
   if (!objects) return verify
   /** `undefined` until an answer, `null` if no store has counted. */
   let known: string | null | undefined
 
-  async function ask(change: 'never' | 'first' | 'always'): Promise<Refusal | undefined> {
+  async function ask(change: StoreChange): Promise<Refusal | undefined> {
     try {
       known = (await objects?.get(objects.idFromName('home')).countedIn(name, change)) ?? null
     } catch (error) {
-      console.error(`The object "home" does not say in which store this gateway counts: ${error}`)
+      console.error(
+        `The object "home" does not say in which store this gateway counts: ${String(error)}`,
+      )
       return UNAVAILABLE
     }
     if (known === null || known === name) return undefined
