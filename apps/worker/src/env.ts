@@ -1,6 +1,14 @@
 import type { LimitsNamespace } from '@sluice/cloudflare/operator'
 import { ConfigError } from '@sluice/core'
-import type { StoreMemory } from './store.ts'
+
+/** `'first'` remembers a store if none is known, `'always'` in place of another. */
+export type StoreChange = 'never' | 'first' | 'always'
+
+/** The memory of the object `home`. */
+export interface StoreMemory {
+  /** Returns the store in which this deployment has counted, or `undefined` if it has not. */
+  countedIn(store: string, change: StoreChange): Promise<string | undefined>
+}
 
 /** The binding of the class in `objects.ts`. */
 export interface GatewayObjects extends LimitsNamespace {

@@ -1,5 +1,6 @@
 import { LimitsObject } from '@sluice/cloudflare/durable-object'
-import { OBJECTS, type StoreChange, type StoreMemory } from './store.ts'
+import type { StoreChange, StoreMemory } from './env.ts'
+import { OBJECTS } from './store.ts'
 
 /** The field that holds the name of the store. */
 const STORE = 'store'

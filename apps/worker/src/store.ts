@@ -2,7 +2,7 @@ import { durableObjects } from '@sluice/cloudflare/operator'
 import { ConfigError, type Store } from '@sluice/core'
 import { refuse, Refusal } from '@sluice/core/http'
 import { upstash } from '@sluice/core/upstash'
-import { assertUrl, type Env, type GatewayObjects } from './env.ts'
+import { assertUrl, type Env, type GatewayObjects, type StoreChange } from './env.ts'
 import type { KeyVerifier } from './keys.ts'
 
 /** The name of the store in Durable Objects. A Redis has that of its host. */
@@ -47,15 +47,6 @@ export function storeOf(env: Env): NamedStore {
     throw new ConfigError('invalid_option', 'STORE', rule)
   }
   return { name, isNamed, store: upstash({ url, token, timeoutMs }) }
-}
-
-/** `'first'` remembers a store if none is known, `'always'` in place of another. */
-export type StoreChange = 'never' | 'first' | 'always'
-
-/** The memory of the object `home`. */
-export interface StoreMemory {
-  /** Returns the store in which this deployment has counted, or `undefined` if it has not. */
-  countedIn(store: string, change: StoreChange): Promise<string | undefined>
 }
 
 const UNAVAILABLE = refuse({
