@@ -2,8 +2,7 @@
 export { modelHandler } from './doors/model-handler.ts'
 export type { CallToSend, ModelHandlerOptions, SendCall } from './doors/model-handler.ts'
 export type { Upstream } from './call/upstream.ts'
-export { limitedFetch } from './doors/limited-fetch.ts'
-export type { FetchLike, LimitedFetchOptions } from './doors/limited-fetch.ts'
+export { limitedFetch, type FetchLike, type LimitedFetchOptions } from './doors/limited-fetch.ts'
 export type { PassThrough, UnpricedRequest } from './call/pass-through.ts'
 export { limitedModel, ModelCallDenied } from './doors/limited-model.ts'
 export type { AiSdkModel, LimitedModelOptions } from './doors/limited-model.ts'
@@ -14,17 +13,14 @@ export type {
   ReadyCall,
   RefusedCall,
 } from './doors/prepare-model-calls.ts'
-export { modelPolicies } from './policies/model-policies.ts'
-export type { ModelPoliciesOptions } from './policies/model-policies.ts'
+export { modelPolicies, type ModelPoliciesOptions } from './policies/model-policies.ts'
 export type { ModelApi } from './call/api.ts'
-export { boundInput } from './call/bound-input.ts'
-export type { CountInput } from './call/bound-input.ts'
+export { boundInput, type CountInput } from './call/bound-input.ts'
 export type { CallOptions } from './call/engine.ts'
 export type { CallTerms } from './call/prepare.ts'
 
 // Budgets and limits
-export { budget, usd } from './policies/budget.ts'
-export type { BudgetOptions } from './policies/budget.ts'
+export { budget, usd, type BudgetOptions } from './policies/budget.ts'
 export { learnedOutput } from './policies/learned-output.ts'
 export type { LearnedOutput, LearnedOutputOptions } from './policies/learned-output.ts'
 export { budgetBelow } from './policies/budget-below.ts'
@@ -36,8 +32,7 @@ export type {
 } from './policies/model-limits.ts'
 
 // Estimates
-export { estimateTokens, tokenCounter } from './estimate/tokens.ts'
-export type { TokenCounter } from './estimate/tokens.ts'
+export { estimateTokens, tokenCounter, type TokenCounter } from './estimate/tokens.ts'
 export { estimateRequest } from './estimate/request.ts'
 export type { EstimateRequestOptions, RequestEstimate } from './estimate/estimate.ts'
 
@@ -62,6 +57,5 @@ export type {
   MeterResponseOptions,
   MeterStreamOptions,
 } from './meter/meter-options.ts'
-export { meterModel, usageOfAiSdk } from './meter/ai-sdk.ts'
-export type { MeterModel } from './meter/ai-sdk.ts'
+export { meterModel, usageOfAiSdk, type MeterModel } from './meter/ai-sdk.ts'
 export type { ModelUsage, Settle, Usage } from './usage.ts'

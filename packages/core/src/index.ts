@@ -1,44 +1,32 @@
 // Limiters
-export { createLimiter } from './limiter/limiter.ts'
-export type { Limiter } from './limiter/limiter.ts'
+export { createLimiter, type Limiter } from './limiter/limiter.ts'
 export type { CheckOptions, ExtensionCall } from './limiter/call.ts'
 export type { ResetOptions } from './limiter/reset.ts'
 export type { LimiterOptions } from './limiter/options.ts'
-export { definitionOf } from './limiter/runtime.ts'
-export type { LimiterDefinition } from './limiter/runtime.ts'
+export { definitionOf, type LimiterDefinition } from './limiter/runtime.ts'
 export { localShare } from './stores/local-share.ts'
 export type { LocalShare, OnStoreError } from './stores/fallback.ts'
 
 // Policies
-export { slidingWindow } from './policies/sliding-window.ts'
-export type { SlidingWindowOptions } from './policies/sliding-window.ts'
-export { slidingWindows } from './policies/sliding-windows.ts'
-export type { SlidingWindowsOptions } from './policies/sliding-windows.ts'
-export { projectLimits } from './policies/project-limits.ts'
-export type { ProjectLimitsOptions } from './policies/project-limits.ts'
+export { slidingWindow, type SlidingWindowOptions } from './policies/sliding-window.ts'
+export { slidingWindows, type SlidingWindowsOptions } from './policies/sliding-windows.ts'
+export { projectLimits, type ProjectLimitsOptions } from './policies/project-limits.ts'
 export { slidingWindowCounter } from './policies/sliding-window-counter.ts'
 export type { SlidingWindowCounterOptions } from './policies/sliding-window-counter.ts'
-export { tokenBucket } from './policies/token-bucket.ts'
-export type { TokenBucketOptions } from './policies/token-bucket.ts'
-export { leakyBucket } from './policies/leaky-bucket.ts'
-export type { LeakyBucketOptions } from './policies/leaky-bucket.ts'
+export { tokenBucket, type TokenBucketOptions } from './policies/token-bucket.ts'
+export { leakyBucket, type LeakyBucketOptions } from './policies/leaky-bucket.ts'
 export { dailyCap, fixedWindow, monthlyCap } from './policies/fixed-window.ts'
 export type { FixedWindowOptions } from './policies/fixed-window.ts'
-export { sessionWindow } from './policies/session-window.ts'
-export type { SessionWindowOptions } from './policies/session-window.ts'
-export { concurrency } from './policies/concurrency.ts'
-export type { ConcurrencyOptions } from './policies/concurrency.ts'
-export { rollout } from './policies/rollout.ts'
-export type { Rollout, RolloutOptions } from './policies/rollout.ts'
+export { sessionWindow, type SessionWindowOptions } from './policies/session-window.ts'
+export { concurrency, type ConcurrencyOptions } from './policies/concurrency.ts'
+export { rollout, type Rollout, type RolloutOptions } from './policies/rollout.ts'
 export { backpressure } from './policies/backpressure.ts'
 export type { Backpressure, BackpressureOptions } from './policies/backpressure.ts'
 export type { Policy, PolicyOf, PolicyOptions, PolicyRule } from './policies/policy.ts'
 export type { Burst, Limit, LimitContext, Units } from './policies/limit.ts'
-export type { Duration } from './internal/duration.ts'
 
 // Plans
-export { definePlans } from './policies/plans.ts'
-export type { PlanLimits, Plans } from './policies/plans.ts'
+export { definePlans, type PlanLimits, type Plans } from './policies/plans.ts'
 
 // Subjects and costs
 export type { Per, Subject } from './subject.ts'
@@ -61,10 +49,9 @@ export type {
 
 // Extensions and events
 export { defineExtension } from './limiter/define-extension.ts'
-export { listen } from './limiter/listen.ts'
-export type { ListenOptions } from './limiter/listen.ts'
-export { logProblem } from './limiter/problems.ts'
+export { listen, type ListenOptions } from './limiter/listen.ts'
 export { extensionHandle } from './limiter/runtime.ts'
+export { logProblem } from './limiter/problems.ts'
 export type {
   Contribution,
   Extension,
@@ -80,7 +67,7 @@ export type { PolicySettings, SettingsLookup } from './limiter/resolve.ts'
 
 // Algorithms and stores of your own
 export { definePolicy } from './policies/define-policy.ts'
-export { durationMs } from './internal/duration.ts'
+export { durationMs, type Duration } from './internal/duration.ts'
 export type { AlgorithmConfig } from './policies/policy.ts'
 export type {
   Algorithm,
@@ -113,8 +100,7 @@ export type {
 export type { LuaOperation, LuaOperationKind, LuaTwin } from './lua/twins.ts'
 
 // Time
-export { manualClock } from './clock.ts'
-export type { Clock, ManualClock } from './clock.ts'
+export { manualClock, type Clock, type ManualClock } from './clock.ts'
 
 // Errors
 export { ConfigError, InputError, SluiceError, StoreError } from './errors.ts'

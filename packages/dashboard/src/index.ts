@@ -1,7 +1,5 @@
-export { createDashboard } from './server/dashboard.ts'
-export type { Dashboard, DashboardOptions } from './server/dashboard.ts'
-export { dashboardHandler } from './server/handler.ts'
-export type { AnswerWhy, HandlerOptions } from './server/handler.ts'
+export { createDashboard, type Dashboard, type DashboardOptions } from './server/dashboard.ts'
+export { dashboardHandler, type AnswerWhy, type HandlerOptions } from './server/handler.ts'
 export type {
   AbandonedRecord,
   DashboardRecord,

@@ -1,4 +1,2 @@
-export { rateLimit } from './middleware.ts'
-export type { Middleware, RateLimitOptions } from './middleware.ts'
-export { withRateLimit } from './route-handler.ts'
-export type { RouteLimitOptions } from './route-handler.ts'
+export { rateLimit, type Middleware, type RateLimitOptions } from './middleware.ts'
+export { withRateLimit, type RouteLimitOptions } from './route-handler.ts'

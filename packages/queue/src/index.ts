@@ -6,10 +6,8 @@ export type { AddedJob, AddOptions, LimitedQueue, LimitedQueueOptions } from './
 export { work } from './work.ts'
 export type { Worker, WorkOptions } from './options.ts'
 export type { Handler } from './running-job.ts'
-export { JobError } from './job.ts'
-export type { Job, JobErrorOptions } from './job.ts'
+export { JobError, type Job, type JobErrorOptions, type FailedJob } from './job.ts'
 
 // The content of a queue
 export { countJobs, failedJobs, removeJobs, retryJobs } from './administer.ts'
 export type { FailedJobsOptions, JobCounts } from './administer.ts'
-export type { FailedJob } from './job.ts'

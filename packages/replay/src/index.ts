@@ -1,6 +1,5 @@
 // Logs
-export { openLog } from './log/open-log.ts'
-export type { Log, LogOptions } from './log/open-log.ts'
+export { openLog, type Log, type LogOptions } from './log/open-log.ts'
 export type { LogFacts } from './log/facts.ts'
 export type { LogFormat } from './log/formats.ts'
 export type { Call, CallSum } from './call.ts'
@@ -12,17 +11,14 @@ export { policySet } from './simulation/policy-set.ts'
 export type { Limits, OmittedPolicy, PolicySet } from './simulation/policy-set.ts'
 
 // Recorded denials
-export { judgeDenials } from './simulation/judge-denials.ts'
-export type { JudgedDenial, PastDenial } from './simulation/judge-denials.ts'
+export { judgeDenials, type JudgedDenial, type PastDenial } from './simulation/judge-denials.ts'
 
 // Bounds of a change, where only sums are known
-export { boundDenials } from './bounds/bound-denials.ts'
-export type { ChangeBounds } from './bounds/bound-denials.ts'
+export { boundDenials, type ChangeBounds } from './bounds/bound-denials.ts'
 export type { Bounds, DenialBounds, TenantBounds } from './bounds/change.ts'
 
 // Mistakes
-export { findMistakes } from './mistakes/find-mistakes.ts'
-export type { Mistake, MistakeFinder } from './mistakes/find-mistakes.ts'
+export { findMistakes, type Mistake, type MistakeFinder } from './mistakes/find-mistakes.ts'
 
 // The smallest limits
 export { suggestLimits } from './limits/suggest-limits.ts'

@@ -1,6 +1,5 @@
 export { usageOperations } from './counters/operations.ts'
 export { forgetUsage } from './recording/forget-usage.ts'
-export { flushUsage, recordUsage } from './recording/record-usage.ts'
-export type { RecordUsageOptions } from './recording/record-usage.ts'
+export { flushUsage, recordUsage, type RecordUsageOptions } from './recording/record-usage.ts'
 export type { TenantForm } from './recording/tenant-names.ts'
 export type { Outcome, Period, PolicyUsageRow, Usage, UsageRow } from './rows.ts'

@@ -1,5 +1,4 @@
-export { livePrices } from './live-prices.ts'
-export type { LivePrices, LivePricesOptions } from './live-prices.ts'
+export { livePrices, type LivePrices, type LivePricesOptions } from './live-prices.ts'
 export { pullPrices, readPriceHistory, setPrices, undoPrices } from './change-prices.ts'
 export type {
   ChangedPrice,
@@ -7,5 +6,4 @@ export type {
   PriceChangeOptions,
   PriceChanges,
 } from './change-prices.ts'
-export { currentPrices, readPrices } from './read-prices.ts'
-export type { LivePrice } from './read-prices.ts'
+export { currentPrices, readPrices, type LivePrice } from './read-prices.ts'

@@ -1,6 +1,5 @@
 export { durableObjects } from './durable-objects.ts'
 export type { DurableObjectsOptions, LimitsNamespace } from './durable-objects.ts'
-export { LimitsObject } from './limits-object.ts'
-export type { OwnParts } from './limits-object.ts'
+export { LimitsObject, type OwnParts } from './limits-object.ts'
 export { objectLeases } from './object-leases.ts'
 export type { Leases } from './place.ts'

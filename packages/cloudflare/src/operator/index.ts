@@ -1,6 +1,4 @@
 export { durableObjects } from '../durable-object/durable-objects.ts'
 export type { DurableObjectsOptions, LimitsNamespace } from '../durable-object/durable-objects.ts'
-export { operatorHandler } from './operator-handler.ts'
-export type { OperatorOptions } from './operator-handler.ts'
-export { remoteObjects } from './remote-objects.ts'
-export type { RemoteObjectsOptions } from './remote-objects.ts'
+export { operatorHandler, type OperatorOptions } from './operator-handler.ts'
+export { remoteObjects, type RemoteObjectsOptions } from './remote-objects.ts'

@@ -1,5 +1,4 @@
-export { apiKeys } from './api-keys.ts'
-export type { ApiKeysOptions } from './api-keys.ts'
+export { apiKeys, type ApiKeysOptions } from './api-keys.ts'
 export {
   createApiKey,
   expireApiKey,

@@ -1,5 +1,5 @@
-export { runtimeConfiguration } from './runtime-configuration.ts'
-export { partitionRecords } from './partition-records.ts'
+export { runtimeConfiguration, type RuntimeConfigurationOptions } from './runtime-configuration.ts'
+export { partitionRecords, type PartitionRecords } from './partition-records.ts'
 export { applyConfiguration, compareConfiguration, readHistory } from './apply.ts'
 export { compareUndo, undoConfiguration } from './undo.ts'
 export {
@@ -12,8 +12,6 @@ export {
   resetAll,
   unknownPolicies,
 } from './configure.ts'
-export type { RuntimeConfigurationOptions } from './runtime-configuration.ts'
-export type { PartitionRecords } from './partition-records.ts'
 export type { ApplyOptions, ConfigurationDifference, DesiredEntry } from './apply.ts'
 export type { Author, EntryChange, HistoryEntry, PastChange } from './history.ts'
 export type { ConfigurationChanges } from './changes.ts'

@@ -1,22 +1,17 @@
 // The response to a decision
 export { withHeaders } from './headers/add-headers.ts'
-export { rateLimitHeaders } from './headers/headers.ts'
-export type { HeaderStyle } from './headers/headers.ts'
+export { rateLimitHeaders, type HeaderStyle } from './headers/headers.ts'
 export { denialBody, tooManyRequests } from './answers/too-many-requests.ts'
 export type { DenialBody, DenialOptions } from './answers/too-many-requests.ts'
 export type { DenialFormat } from './answers/format.ts'
 
 // Limits around a handler of the fetch shape
-export { rateLimit } from './fetch-adapter.ts'
-export type { FetchHandler } from './fetch-adapter.ts'
+export { rateLimit, type FetchHandler } from './fetch-adapter.ts'
 export type { ChargingCost, RequestReservation } from './guard/charging-cost.ts'
 export { decisionOf } from './guard/decision-of.ts'
-export { limitGuesses } from './guess-limit.ts'
-export type { GuessLimit } from './guess-limit.ts'
-export { reservationOf, reserving } from './guard/reserving.ts'
-export type { ReservingOptions } from './guard/reserving.ts'
-export { refuse, Refusal } from './answers/refusal.ts'
-export type { RefusalOptions } from './answers/refusal.ts'
+export { limitGuesses, type GuessLimit } from './guess-limit.ts'
+export { reservationOf, reserving, type ReservingOptions } from './guard/reserving.ts'
+export { refuse, Refusal, type RefusalOptions } from './answers/refusal.ts'
 export type { Route, RouteCost, RouteInput, RouteMatcher, RouteOptions } from '../routes/matcher.ts'
 
 // For adapters: `createGuard` does the work, `compileRoutes` finds the route

@@ -1,10 +1,9 @@
 import type { Cost } from '../cost.ts'
 import type { Decision } from '../decision.ts'
 import type { Subject } from '../subject.ts'
-import type { LimiterOptions } from './options.ts'
 import { parseCall, type CheckOptions } from './call.ts'
 import { decide } from './decide.ts'
-import { resolveOptions } from './options.ts'
+import { resolveOptions, type LimiterOptions } from './options.ts'
 import { reset, type ResetOptions } from './reset.ts'
 import { withRuntime, type LimiterRuntime } from './runtime.ts'
 

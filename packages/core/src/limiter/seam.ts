@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.ts'
 import type { PolicyState } from '../decision.ts'
 import type { Entry, Store, StoreReply } from '../stores/store.ts'
 import type { StoreError } from '../errors.ts'
@@ -7,7 +6,7 @@ import type { LimiterEvents, Listeners, Problem } from './events.ts'
 import type { Contribution, Emitters, ExtensionInstance, Seam } from './extensions.ts'
 import type { DecideCall, Outcome } from './outcome.ts'
 import type { PolicySettings } from './resolve.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock, type Clock } from '../clock.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 
 /** The code that connects extensions to a limiter. See `Seam`. */

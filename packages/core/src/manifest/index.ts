@@ -1,5 +1,4 @@
-export { defineManifest } from './define.ts'
-export type { DefinedManifest } from './define.ts'
+export { defineManifest, type DefinedManifest } from './define.ts'
 export type {
   Manifest,
   ManifestPolicy,

@@ -1,6 +1,5 @@
 /* The function `regional`: a store in one of several regions, which share limits that one region, home, counts. */
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Store, StoreReply } from '../stores/store.ts'
 import { ConfigError, StoreError } from '../errors.ts'
 import { assertKnownOptions, assertName, assertOptions } from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
@@ -8,7 +7,7 @@ import { canBeLeased } from '../leases/lease.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { placedStore, type PlacedStore } from '../stores/placed/placed-store.ts'
 import { HOME, isLeased, type PlacesBy } from '../stores/placed/places-by.ts'
-import { assertStore } from '../stores/store.ts'
+import { assertStore, type Store, type StoreReply } from '../stores/store.ts'
 import { placeLeases } from './place-leases.ts'
 
 /** Options of `regional`. */

@@ -1,4 +1,3 @@
-export { invalidatePlan, planResolver } from './plan-resolver.ts'
-export type { PlanResolverOptions } from './plan-resolver.ts'
+export { invalidatePlan, planResolver, type PlanResolverOptions } from './plan-resolver.ts'
 export type { PlanOf } from './resolver-call.ts'
 export { PLAN_TIERS } from './tiers.ts'

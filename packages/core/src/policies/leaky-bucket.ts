@@ -1,10 +1,9 @@
 import type { Per } from '../subject.ts'
-import type { AnyLimitName, Burst } from './limit.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { assertBurst } from './limit.ts'
+import { assertBurst, type AnyLimitName, type Burst } from './limit.ts'
 import { policyOfRule } from './define-rule.ts'
 
 /** Options of `leakyBucket`. */

@@ -1,4 +1,3 @@
-import type { ReservationData } from './reservation-data.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
 import type { Operation, StateMap } from '../stores/store.ts'
 import type { Correction } from './settle-request.ts'
@@ -6,7 +5,7 @@ import { systemClock } from '../clock.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { argument } from '../lua/expressions.ts'
 import { indent } from '../lua/program.ts'
-import { markKey } from './reservation-data.ts'
+import { markKey, type ReservationData } from './reservation-data.ts'
 import { correctionsOf } from './settle.ts'
 import { settlementOf } from './settlements.ts'
 

@@ -1,6 +1,5 @@
 /* The denials that `cacheDenials` remembers, by partition. */
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Entry, StoreReply, StoreRequest, Verdict } from './store.ts'
 import { systemClock } from '../clock.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import {
@@ -12,7 +11,7 @@ import {
   verdictNow,
   type KnownVerdict,
 } from './known-verdict.ts'
-import { isDenied } from './store.ts'
+import { isDenied, type Entry, type StoreReply, type StoreRequest, type Verdict } from './store.ts'
 
 /** The most changed keys to remember, for replies that were under way when they changed. */
 const MAX_CHANGED = 1_000

@@ -1,13 +1,12 @@
 import type { SettlementTwins } from '../algorithms/algorithm.ts'
 import type { Limit } from '../policies/limit.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
-import type { MakeStore, TestFramework } from './suite.ts'
 import { replaysAlike } from './histories.ts'
 import { settlementOf } from '../reservations/settlements.ts'
 import { keyCases } from './key-cases.ts'
 import { canBeLeased } from '../leases/lease.ts'
 import { growingCases, policyCases, settlingCases } from './policy-cases.ts'
-import { register } from './suite.ts'
+import { register, type MakeStore, type TestFramework } from './suite.ts'
 
 /** The options of a policy under test. */
 export interface PolicyToTest {

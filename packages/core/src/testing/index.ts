@@ -1,5 +1,4 @@
 export { algorithmConformance } from './algorithm-conformance.ts'
 export type { AlgorithmConformance, PolicyToTest } from './algorithm-conformance.ts'
-export { storeConformance } from './store-conformance.ts'
-export type { StoreConformance } from './store-conformance.ts'
+export { storeConformance, type StoreConformance } from './store-conformance.ts'
 export type { TestFramework } from './suite.ts'

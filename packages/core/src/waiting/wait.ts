@@ -2,13 +2,12 @@
 import type { DecideCall, Outcome } from '../limiter/outcome.ts'
 import { decidedBy, type LimiterRuntime } from '../limiter/runtime.ts'
 import type { Entry, StoreRequest, Verdict } from '../stores/store.ts'
-import type { LinedEntries } from './stand.ts'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import { delay } from '../http/guard/delay.ts'
 import { runInBackground } from '../internal/background.ts'
 import { decide } from '../limiter/decide.ts'
-import { leaveOperation, standOperation } from './stand.ts'
+import { leaveOperation, standOperation, type LinedEntries } from './stand.ts'
 
 /** Options of `waitFor`. */
 export interface WaitForOptions {

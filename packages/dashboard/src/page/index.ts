@@ -1,2 +1,1 @@
-export { dashboardPage } from './page.ts'
-export type { PageOptions } from './page.ts'
+export { dashboardPage, type PageOptions } from './page.ts'

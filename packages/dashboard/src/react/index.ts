@@ -1,2 +1,1 @@
-export { Dashboard } from './dashboard.tsx'
-export type { DashboardProps } from './dashboard.tsx'
+export { Dashboard, type DashboardProps } from './dashboard.tsx'

@@ -1,2 +1,1 @@
-export { whyDenied } from './why-denied.ts'
-export type { WhyOptions } from './why-denied.ts'
+export { whyDenied, type WhyOptions } from './why-denied.ts'

@@ -1,5 +1,3 @@
-export { CounterFlush } from './counter-flush.ts'
-export type { CounterFlushOptions, TakenCounters } from './counter-flush.ts'
+export { CounterFlush, type CounterFlushOptions, type TakenCounters } from './counter-flush.ts'
 export type { Counter, CounterGroup, CounterHash } from './counter.ts'
-export { readCounters } from './read-counters.ts'
-export type { CounterValues } from './read-counters.ts'
+export { readCounters, type CounterValues } from './read-counters.ts'
