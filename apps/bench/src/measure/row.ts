@@ -1,9 +1,17 @@
 /** The unit of a figure. */
 export type Unit =
-  'ms' | 'µs' | 'ms/MB' | 'decisions/s' | 'bytes' | 'commands' | 'trips' | 'dollars per million'
+  | 'ms'
+  | 'µs'
+  | 'ms/MB'
+  | 'decisions/s'
+  | 'look-ups/s'
+  | 'bytes'
+  | 'commands'
+  | 'trips'
+  | 'dollars per million'
 
 /** Returns true if a larger figure of this unit is better. */
-export const moreIsBetter = (unit: Unit): boolean => unit === 'decisions/s'
+export const moreIsBetter = (unit: Unit): boolean => unit.endsWith('/s')
 
 /** The measurements of one side: one per round, or a single one for what no round changes. */
 export interface Figure {

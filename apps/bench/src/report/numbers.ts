@@ -29,4 +29,5 @@ const UNIT_TITLES: Partial<Record<Unit, string>> = {
   µs: 'microseconds',
   'ms/MB': 'milliseconds per megabyte',
   'decisions/s': 'decisions per second',
+  'look-ups/s': 'look-ups per second',
 }

@@ -7,6 +7,7 @@ import { startObjectsWorker, type ObjectsWorker } from '../servers/objects-worke
 const LANES = 32
 const ONE: Omit<ObjectsJob, 'store'> = { tenants: 1, lanes: 1, calls: 200 }
 const MANY: Omit<ObjectsJob, 'store'> = { tenants: 64, lanes: LANES, calls: 20 }
+const KEYS = { ...MANY, looksUpKeys: true }
 const REST = 'upstash()'
 
 /** Decisions of a Worker in workerd, in Durable Objects and over Upstash's protocol. */
@@ -29,6 +30,8 @@ export const objectsScenario: Scenario = {
       restMany: perSecond(worker, { ...MANY, store: 'upstash' }),
       one: perSecond(worker, { ...MANY, tenants: 1, store: 'objects' }),
       restOne: perSecond(worker, { ...MANY, tenants: 1, store: 'upstash' }),
+      keys: perSecond(worker, { ...KEYS, store: 'objects' }),
+      restKeys: perSecond(worker, { ...KEYS, store: 'upstash' }),
     })
     const row = (
       title: string,
@@ -46,6 +49,7 @@ export const objectsScenario: Scenario = {
       row('one after the other, p99, in whole ms', 'ms', 'p99', 'restP99'),
       row(`${LANES} in flight, 64 tenants`, 'decisions/s', 'many', 'restMany'),
       row(`${LANES} in flight, one tenant`, 'decisions/s', 'one', 'restOne'),
+      row(`${LANES} look-ups of keys in flight, in home`, 'look-ups/s', 'keys', 'restKeys'),
     ]
   },
 }

@@ -1,0 +1,140 @@
+/* What a call costs in Durable Objects: the gateway in this process, over objects in workerd that count their rows. */
+import { readFileSync } from 'node:fs'
+import { createApiKey } from '@sluice/core/api-keys'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import type { GatewayObjects } from '../../apps/worker/src/env.ts'
+import { limiterFor } from '../../apps/worker/src/limits.ts'
+import { storeOf } from '../../apps/worker/src/store.ts'
+import { tableOf } from '../support/markdown.ts'
+import { MODELS as NAMED } from '../support/models.ts'
+import { startWorkerdObjects, type WorkerdObjects } from '../support/workerd-objects.ts'
+import { STORE_TIMEOUT_MS } from './support/target.ts'
+
+// The class of its objects is of workerd.
+vi.mock('../../apps/worker/src/objects.ts', () => ({ Limits: class {} }))
+const { default: worker } = await import('../../apps/worker/src/index.ts')
+
+const page = readFileSync(new URL('../../apps/worker/README.md', import.meta.url), 'utf8')
+const published = tableOf(page, 'in Durable Objects')
+
+/** The requests and rows on the page. */
+const pageOf = (what: string): readonly unknown[] =>
+  ['requests', 'rows written'].map((column) => published.get(what)?.[column])
+/** Measured ones, as the page says them. */
+const each = ([requests, rows]: readonly number[], times = 1): readonly string[] => [
+  String((requests ?? NaN) / times),
+  ((rows ?? NaN) / times).toFixed(2),
+]
+
+let objects: WorkerdObjects
+beforeAll(async () => {
+  objects = await startWorkerdObjects()
+})
+afterAll(() => objects[Symbol.asyncDispose]())
+// An isolate then looks nothing up again by itself.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** A gateway that has just started, for a tenant that nobody knows yet. */
+function gateway() {
+  const tenant = `tenant=${crypto.randomUUID()}`
+  const asked = new Map<string, number>()
+  const LIMITS: GatewayObjects = {
+    idFromName: (name) => objects.namespace.idFromName(name),
+    get: (id) => ({
+      sluice: (message) => {
+        asked.set(String(id), (asked.get(String(id)) ?? 0) + 1)
+        return objects.namespace.get(id).sluice(message)
+      },
+      countedIn: async () => 'objects',
+    }),
+  }
+  const env = { LIMITS, STORE_TIMEOUT_MS }
+  const limiter = limiterFor(storeOf(env).store)
+  const factsOf = async (name: string) => [asked.get(name) ?? 0, (await objects.facts(name)).rows]
+
+  /** Measures the requests and rows of some work, by object. */
+  async function measure(work: () => Promise<unknown>) {
+    const names = [tenant, 'home']
+    const before = await Promise.all(names.map(factsOf))
+    await work()
+    const after = await Promise.all(names.map(factsOf))
+    const [own = [], home = []] = after.map((facts, at) =>
+      facts.map((fact, part) => fact - (before[at]?.[part] ?? 0)),
+    )
+    return { own, home }
+  }
+
+  const createKey = async (plan: string): Promise<string> =>
+    (await createApiKey(limiter, { tenant: tenant.replace('tenant=', ''), plan })).key
+
+  /** Makes a call, and returns its status once it is settled. */
+  async function call(key: string, content = 'Why?'): Promise<number> {
+    const settled: Promise<unknown>[] = []
+    const body = {
+      model: NAMED.openaiSmall,
+      messages: [{ role: 'user', content }],
+      max_completion_tokens: 1,
+    }
+    const headers = { 'x-api-key': key }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const request = new Request('http://localhost/v1/chat/completions', init)
+    const ctx = { waitUntil: (work: Promise<unknown>) => settled.push(work) }
+    const answer = await worker.fetch(request as never, env, ctx as never)
+    await answer.text()
+    await Promise.all(settled)
+    return answer.status
+  }
+
+  /** Makes calls, ten at a time. */
+  async function callMany(key: string, times: number): Promise<Set<number>> {
+    const statuses: number[] = []
+    while (statuses.length < times) {
+      statuses.push(...(await Promise.all(Array.from({ length: 10 }, () => call(key)))))
+    }
+    return new Set(statuses)
+  }
+
+  return { measure, createKey, call, callMany }
+}
+
+it('keys and calls are as many requests and rows as the README says', async () => {
+  const { measure, createKey, call, callMany } = gateway()
+  // The first rows of an object make its table.
+  const key = await createKey('enterprise')
+  const made = await measure(() => createKey('enterprise'))
+  expect(each(made.home)).toEqual(pageOf('a new key'))
+
+  const first = await measure(() => call(key))
+  const used = await measure(async () => {
+    vi.setSystemTime(Date.now() + 6_000)
+    await call(key)
+  })
+  expect(each(used.home)).toEqual(pageOf('key and settings, once in 5 s for each key and isolate'))
+  // It notes that the key is used.
+  expect(first.home).toEqual(used.home.map((fact) => fact + 1))
+
+  await callMany(key, 40)
+  const calls = 300
+  const { own, home } = await measure(() => callMany(key, calls))
+  expect(each(own, calls)).toEqual(pageOf('a call and its settlement'))
+  expect(home).toEqual([0, 0])
+})
+
+it('a denied call writes nothing', async () => {
+  const { measure, createKey, call } = gateway()
+  const key = await createKey('starter')
+  const { own } = await measure(async () => {
+    // More tokens than the plan has in a minute.
+    expect(await call(key, 'Why? '.repeat(50_000))).toBe(429)
+  })
+  expect(each(own)).toEqual(pageOf('a call that a limit denies'))
+})
+
+it('the free plan has as many calls a day as the README says', () => {
+  const [, free, calls] = /has ([\d,]+) requests and rows .* ([\d,]+) calls/.exec(page) ?? []
+  const numberOf = (text = ''): number => Number(text.replaceAll(',', ''))
+  const most = Math.max(...pageOf('a call and its settlement').map(Number))
+  expect(numberOf(calls) * most).toBeLessThanOrEqual(numberOf(free))
+  expect(numberOf(calls) * most).toBeGreaterThan(0.99 * numberOf(free))
+})
