@@ -10,9 +10,14 @@ import { MODELS as NAMED } from '../support/models.ts'
 import { startWorkerdObjects, type WorkerdObjects } from '../support/workerd-objects.ts'
 import { STORE_TIMEOUT_MS } from './support/target.ts'
 
-// The class of its objects is of workerd.
-vi.mock('../../apps/worker/src/objects.ts', () => ({ Limits: class {} }))
-const { default: worker } = await import('../../apps/worker/src/index.ts')
+interface Gateway {
+  readonly default: { fetch(request: Request, env: object, ctx: object): Promise<Response> }
+}
+
+// Its types, and the class of its objects, are of workerd.
+vi.mock('../../apps/worker/src/objects.ts', () => ({ Limits: undefined }))
+const INDEX = new URL('../../apps/worker/src/index.ts', import.meta.url).href
+const { default: worker } = (await import(INDEX)) as Gateway
 
 const page = readFileSync(new URL('../../apps/worker/README.md', import.meta.url), 'utf8')
 const published = tableOf(page, 'in Durable Objects')
@@ -32,8 +37,14 @@ beforeAll(async () => {
 })
 afterAll(() => objects[Symbol.asyncDispose]())
 // An isolate then looks nothing up again by itself.
-beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
-afterEach(() => void vi.useRealTimers())
+beforeEach(() => {
+  vi.spyOn(console, 'log').mockImplementation(() => {})
+  vi.useFakeTimers({ toFake: ['Date'] })
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
 
 /** A gateway that has just started, for a tenant that nobody knows yet. */
 function gateway() {
@@ -80,7 +91,7 @@ function gateway() {
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
     const request = new Request('http://localhost/v1/chat/completions', init)
     const ctx = { waitUntil: (work: Promise<unknown>) => settled.push(work) }
-    const answer = await worker.fetch(request as never, env, ctx as never)
+    const answer = await worker.fetch(request, env, ctx)
     await answer.text()
     await Promise.all(settled)
     return answer.status
@@ -132,9 +143,11 @@ it('a denied call writes nothing', async () => {
 })
 
 it('the free plan has as many calls a day as the README says', () => {
-  const [, free, calls] = /has ([\d,]+) requests and rows .* ([\d,]+) calls/.exec(page) ?? []
-  const numberOf = (text = ''): number => Number(text.replaceAll(',', ''))
+  const [, free = '', calls = ''] =
+    /has ([\d,]+) requests and rows .* ([\d,]+) calls/.exec(page) ?? []
   const most = Math.max(...pageOf('a call and its settlement').map(Number))
-  expect(numberOf(calls) * most).toBeLessThanOrEqual(numberOf(free))
-  expect(numberOf(calls) * most).toBeGreaterThan(0.99 * numberOf(free))
+  expect(Number(calls.replace(',', '')) * most).toBeLessThanOrEqual(Number(free.replace(',', '')))
+  expect(Number(calls.replace(',', '')) * most).toBeGreaterThan(
+    0.99 * Number(free.replace(',', '')),
+  )
 })
