@@ -1,5 +1,5 @@
-import { estimateRequest } from '@sluice/ai'
-import type { Limiter } from '@sluice/core'
+import { estimateRequest, type CallToSend } from '@sluice/ai'
+import type { Limiter, Subject } from '@sluice/core'
 import {
   denialBody,
   rateLimitHeaders,
@@ -7,24 +7,29 @@ import {
   tooManyRequests,
   withHeaders,
 } from '@sluice/core/http'
+import type { CallNotes } from './call-notes.ts'
+import type { CallContext } from './calls.ts'
 import { errorAnswer } from './errors.ts'
-import type { KeyVerifier } from './keys.ts'
-import { forward, type Upstream } from './upstream.ts'
-
-/** The largest body, in bytes: that of a call. */
-const MAX_BYTES = 4_000_000
 
 /** It costs a request, and nothing else: Anthropic counts for free. */
 const COST = { request: 1, token: 0, usd: 0, call: 0 }
 
-/** Creates a handler that has Anthropic count the tokens of a call; without a provider, they are estimated. */
+/** A call to forward, for which the provider bills nothing. */
+type FreeCall = Omit<CallToSend, 'model'> & { readonly isFree: true }
+
+/**
+ * Creates a handler that has Anthropic count the tokens of a call.
+ *
+ * @param send Sends it; without it, the tokens are estimated.
+ */
 export function tokenCounting(
   limiter: Limiter,
-  verify: KeyVerifier,
-  upstream: Upstream | undefined,
-): (request: Request, ctx: ExecutionContext) => Promise<Response> {
-  return async (request, ctx) => {
-    const subject = await verify(request)
+  findSubject: (request: Request, notes: CallNotes) => Promise<Subject | Refusal>,
+  maxBodyBytes: number,
+  send: ((call: FreeCall, request: Request, notes: CallNotes) => Promise<Response>) | undefined,
+): (request: Request, ...context: CallContext) => Promise<Response> {
+  return async (request, notes, ctx) => {
+    const subject = await findSubject(request, notes)
     if (subject instanceof Refusal) {
       const { status, code, message, headers } = subject.options
       return errorAnswer(status, code, message, headers)
@@ -36,16 +41,14 @@ export function tokenCounting(
       const { error, message } = denialBody(decision)
       return errorAnswer(tooManyRequests(decision).status, error, message, headers)
     }
-    if (!(Number(request.headers.get('content-length') ?? Infinity) <= MAX_BYTES)) {
-      const message = `The body must be at most ${MAX_BYTES} bytes, and its length given.`
+    if (!(Number(request.headers.get('content-length') ?? Infinity) <= maxBodyBytes)) {
+      const message = `The body must be at most ${maxBodyBytes} bytes, and its length given.`
       return errorAnswer(413, 'body_too_large', message, headers)
     }
     const body = await request.text()
-    const call = { api: 'anthropic-messages' as const, body, signal: request.signal }
-    const answer = upstream
-      ? await forward(upstream, call, request.headers, '/count_tokens')
-      : estimated(body)
-    return withHeaders(answer, headers)
+    const { signal } = request
+    const call = { api: 'anthropic-messages', body, signal, subject, isFree: true } as const
+    return withHeaders(send ? await send(call, request, notes) : estimated(body), headers)
   }
 }
 

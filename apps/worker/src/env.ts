@@ -40,6 +40,20 @@ export interface Env {
   readonly ANTHROPIC_BASE_URL?: string
   /** The models to offer, separated by commas. @default the list in `models.ts` */
   readonly MODELS?: string
+  /** The seconds in which a provider must begin to answer. @default '600' */
+  readonly ANSWER_TIMEOUT_SECONDS?: string
+  /** The seconds for which an answer may pause. @default '300' */
+  readonly IDLE_TIMEOUT_SECONDS?: string
+  /** The charge of a call without an answer: `keep` its estimate, or `release` it. @default 'keep' */
+  readonly UNANSWERED?: string
+  /** The seconds for which a tenant's calls to a provider that does not answer are refused. @default '30' */
+  readonly PAUSE_SECONDS?: string
+  /** The largest body of a call, in bytes. @default '4000000' */
+  readonly MAX_BODY_BYTES?: string
+  /** A line for each call in the log: `on` or `off`. @default 'on' */
+  readonly LOG_CALLS?: string
+  /** The ids of tenants in the log: `hashed` or `clear`. @default 'hashed' */
+  readonly LOG_TENANTS?: string
 }
 
 /** Throws a `ConfigError` that names the variable, unless `url` is an address without credentials. */

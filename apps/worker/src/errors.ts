@@ -6,9 +6,22 @@ export function errorAnswer(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  const body = { type: 'error', error: { type, message, param: null, code } }
-  return Response.json(body, { status, headers: { ...headers, 'cache-control': 'no-store' } })
+  return Response.json(errorBody(type, code, message), {
+    status,
+    headers: { ...headers, 'cache-control': 'no-store' },
+  })
 }
+
+/** Ends a stream of server-sent events with an error that both clients throw. */
+export const errorEvent = (code: string, message: string): Uint8Array =>
+  new TextEncoder().encode(
+    `\n\nevent: error\ndata: ${JSON.stringify(errorBody('api_error', code, message))}\n\n`,
+  )
+
+const errorBody = (type: string, code: string, message: string): object => ({
+  type: 'error',
+  error: { type, message, param: null, code },
+})
 
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',

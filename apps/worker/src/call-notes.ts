@@ -1,0 +1,65 @@
+import type { AllowedDecision, Subject } from '@sluice/core'
+import { requestIdOf } from './request-id.ts'
+
+/** The facts of one request, gathered while it is served. They hold nothing of its content. */
+export interface CallNotes {
+  /** The id of the request. */
+  readonly id: string
+  readonly startedAt: number
+  /** The address, if it is one of the gateway's. */
+  address?: string
+  subject?: Subject
+  model?: string
+  provider?: string
+  /** The id that the provider gave its answer. */
+  upstreamId?: string | undefined
+  outcome?: CallOutcome
+  /** True while an answer passes, whose usage is not known yet. */
+  isRunning?: boolean
+  /** The units that were reserved for the call. */
+  reserved?: Units | undefined
+  /** The units that stay charged, once they are known. */
+  charged?: Units | undefined
+  /** The answer instead of that of the handler, which keeps the charge if the call throws. */
+  answer?: Response
+}
+
+/** The end of a call. */
+export type CallOutcome =
+  /** The provider answered, and its usage is settled. */
+  | 'answered'
+  /** The answer broke off, or its usage is unknown: the estimate stays. */
+  | 'incomplete'
+  /** The provider answered with an error. */
+  | 'error'
+  | 'unreachable'
+  | 'timed_out'
+  | 'paused'
+  /** The client went away before there was an answer: the estimate stays. */
+  | 'client_gone'
+  /** The gateway refused the request. */
+  | 'refused'
+
+/** Amounts by unit; dollars are micro-dollars. */
+export type Units = Readonly<Record<string, number>>
+
+/** The notes of a call go along with its subject, under a key that no policy and no store sees. */
+const NOTES = Symbol('notes')
+
+export const withNotes = (subject: Subject, notes: CallNotes): Subject =>
+  Object.assign({ ...subject }, { [NOTES]: notes })
+
+export const notesOf = (subject: Subject): CallNotes | undefined =>
+  (subject as { readonly [NOTES]?: CallNotes })[NOTES]
+
+/** Returns the most that a policy has reserved, by unit. */
+export function reservedBy({ policies }: AllowedDecision): Units {
+  const most: Record<string, number> = {}
+  for (const { unit, cost } of policies) most[unit] = Math.max(most[unit] ?? 0, cost)
+  return most
+}
+
+export const startNotes = (request: Request): CallNotes => ({
+  id: requestIdOf(request),
+  startedAt: Date.now(),
+})
