@@ -50,9 +50,6 @@ function setUp(variables: Record<string, string> = {}) {
   return { send, move, timers, states }
 }
 
-const codeOf = async (answer: Response): Promise<unknown> =>
-  ((await answer.json()) as { error: { code: unknown } }).error.code
-
 describe('a provider that cannot be reached', () => {
   it('keeps three estimates of a tenant, and then one for each pause', async () => {
     const { send, move } = setUp({ PAUSE_SECONDS: '30' })
