@@ -52,11 +52,11 @@ export const withNotes = (subject: Subject, notes: CallNotes): Subject =>
 export const notesOf = (subject: Subject): CallNotes | undefined =>
   (subject as { readonly [NOTES]?: CallNotes })[NOTES]
 
-/** Returns the most that a policy has reserved, by unit. */
+/** Returns the most tokens and dollars that a policy has reserved. */
 export function reservedBy({ policies }: AllowedDecision): Units {
-  const most: Record<string, number> = {}
-  for (const { unit, cost } of policies) most[unit] = Math.max(most[unit] ?? 0, cost)
-  return most
+  const most = (unit: string): number =>
+    Math.max(0, ...policies.filter((policy) => policy.unit === unit).map(({ cost }) => cost))
+  return { token: most('token'), usd: most('usd') }
 }
 
 export const startNotes = (request: Request): CallNotes => ({

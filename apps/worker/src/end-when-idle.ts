@@ -13,6 +13,9 @@ export const CLOCK: Clock = {
   },
 }
 
+/** The time in which a client reads the last bytes: those before an error may be lost. */
+const LAST_BYTES_MS = 1_000
+
 /**
  * Returns the same bytes. Once the source has been silent for `idleMs` while somebody reads, it is cancelled: the reader
  * gets the bytes that `onIdle` returns, and then an error.
@@ -27,6 +30,8 @@ export function endWhenIdle(
   /** The time since which a chunk is awaited. */
   let since: number | undefined
   let isIdle = false
+  /** Lets the last bytes pass before the error. */
+  let last: Uint8Array | undefined
   // One timer for all chunks: most streams have many.
   let stop = (): void => undefined
   return new ReadableStream(
@@ -39,7 +44,7 @@ export function endWhenIdle(
             return
           }
           isIdle = true
-          const last = onIdle()
+          last = onIdle()
           if (last) controller.enqueue(last)
           void reader.cancel().catch(() => undefined)
         }
@@ -47,13 +52,18 @@ export function endWhenIdle(
       },
       async pull(controller) {
         since = clock.now()
-        const { done, value } = await reader.read().catch((error: unknown) => {
+        const next = await reader.read().catch((error: unknown) => {
+          // In workerd, cancelling breaks a read that waits.
+          if (isIdle) return undefined
           stop()
           throw error
         })
         since = undefined
-        if (isIdle) throw new Error('The provider has stopped sending.')
-        if (!done) return controller.enqueue(value)
+        if (isIdle && last) {
+          await new Promise<void>((resolve) => (stop = clock.after(LAST_BYTES_MS, resolve)))
+        }
+        if (!next || isIdle) throw new Error('The provider has stopped sending.')
+        if (!next.done) return controller.enqueue(next.value)
         stop()
         controller.close()
       },

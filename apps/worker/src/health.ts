@@ -1,24 +1,19 @@
-import type { Limiter } from '@sluice/core'
+import { Refusal } from '@sluice/core/http'
+import type { KeyVerifier } from './keys.ts'
 import type { ProviderStates } from './provider-states.ts'
 
 /** The time for which the answer of the store is remembered: health checks must not flood it. */
 const REMEMBER_MS = 10_000
 
-/** No tenant has this name, and nothing is written for it. */
-const NOBODY = {
-  tenant: 'health',
-  team: undefined,
-  user: undefined,
-  key: undefined,
-  run: undefined,
-}
+/** Nobody has this key: a look-up of it asks the store for one value, and writes nothing. */
+const NO_KEY = `sk_${'0'.repeat(43)}`
 
 /** Answers whether the gateway can serve calls. */
 export type Health = () => Promise<Response>
 
 /** Creates the answer of a gateway that is configured. @param providers The id of each, and whether it has a key. */
 export function createHealth(
-  limiter: Limiter,
+  verify: KeyVerifier,
   providers: readonly { readonly id: string; readonly configured: boolean }[],
   states: ProviderStates,
   now: () => number = Date.now,
@@ -30,10 +25,9 @@ export function createHealth(
   async function askStore(): Promise<void> {
     if (now() - askedAt < REMEMBER_MS) return
     askedAt = now()
-    const answers = await limiter.peek(NOBODY).then(
-      ({ degraded }) => !degraded,
-      () => false,
-    )
+    const headers = { authorization: `Bearer ${NO_KEY}` }
+    const found = await verify(new Request('http://gateway.example', { headers }))
+    const answers = found instanceof Refusal && found.options.status === 401
     known = { answers, at: now() }
   }
 
