@@ -85,11 +85,12 @@ describe('/health, in workerd', () => {
   })
 
   it('is 503 without a setting, which it names', async () => {
-    const app = await startGateway(upstreamsAt(provider))
+    const { url: UPSTASH_REDIS_REST_URL } = keys.store
+    const app = await startGateway({ ...upstreamsAt(provider), UPSTASH_REDIS_REST_URL })
     try {
       const { status, facts } = await health(app)
       expect([status, facts['status'], facts['configured']]).toEqual([503, 'unavailable', false])
-      expect(facts['message']).toContain('UPSTASH_REDIS_REST_URL')
+      expect(facts['message']).toContain('UPSTASH_REDIS_REST_TOKEN: is not set')
     } finally {
       await app.stop()
     }
@@ -108,24 +109,25 @@ describe('/health, in workerd', () => {
   })
 })
 
-describe('the store', () => {
-  /** The health of a gateway over a store that answers when the test says so. */
-  function setUp() {
-    let time = 0
-    const asked: ((works: boolean) => void)[] = []
-    const verify = () =>
-      new Promise<Refusal>((resolve) => {
-        const answer = (status: number) => refuse({ status, code: 'code', message: 'Message.' })
-        asked.push((works) => resolve(answer(works ? 401 : 503)))
-      })
-    const ask = createHealth(verify, [], createProviderStates(), () => time)
-    return { ask, asked, move: (ms: number) => void (time += ms) }
-  }
-  const storeOf = async (answer: Promise<Response>): Promise<unknown> => {
-    const { store } = (await (await answer).json()) as { store: object }
-    return { code: (await answer).status, ...store }
-  }
+const answerOf = (status: number): Refusal => refuse({ status, code: 'code', message: 'Message.' })
 
+/** The health of a gateway over a store that answers when the test says so. */
+function setUp() {
+  let time = 0
+  const asked: ((works: boolean) => void)[] = []
+  const verify = () =>
+    new Promise<Refusal>((resolve) => {
+      asked.push((works) => resolve(answerOf(works ? 401 : 503)))
+    })
+  const ask = createHealth(verify, [], createProviderStates(), () => time)
+  return { ask, asked, move: (ms: number) => void (time += ms) }
+}
+const storeOf = async (answer: Promise<Response>): Promise<unknown> => {
+  const { store } = (await (await answer).json()) as { store: object }
+  return { code: (await answer).status, ...store }
+}
+
+describe('the store', () => {
   it('is asked once in ten seconds, and its last answer is told with its age', async () => {
     const { ask, asked, move } = setUp()
     const first = ask()

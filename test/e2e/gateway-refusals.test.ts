@@ -27,7 +27,7 @@ beforeAll(async () => {
   const away = await startProvider()
   await away[Symbol.asyncDispose]()
   gateway = await startGateway(upstreamsAt(provider), keys.store)
-  unset = await startGateway(upstreamsAt(provider))
+  unset = await startGateway({ ...upstreamsAt(provider), STORE: 'elsewhere' }, keys.store)
   cutOff = await startGateway({ ...upstreamsAt(away), PAUSE_SECONDS: '3000' }, keys.store)
 })
 afterAll(async () => {
@@ -38,7 +38,7 @@ afterAll(async () => {
 beforeEach(() => provider.reset())
 
 /** The official clients with their two retries. They wait a millisecond, whatever they are told. */
-function retryingClients(url: string, apiKey: string, headers: Record<string, string> = {}) {
+function retryingClients(url: string, apiKey: string, defaultHeaders: Record<string, string> = {}) {
   const answers: { readonly headers: Headers; readonly text: string }[] = []
   const counted = async (input: string | URL | Request, init?: RequestInit) => {
     const answer = await fetch(input, init)
@@ -50,7 +50,7 @@ function retryingClients(url: string, apiKey: string, headers: Record<string, st
     soon.set('retry-after-ms', '1')
     return new Response(text, { status, headers: soon })
   }
-  const options = { apiKey, maxRetries: 2, fetch: counted, defaultHeaders: headers }
+  const options = { apiKey, maxRetries: 2, fetch: counted, defaultHeaders }
   return {
     answers,
     openai: new OpenAI({ ...options, baseURL: `${url}/v1` }),
@@ -83,8 +83,10 @@ interface Refusal {
   readonly calls?: readonly ((clients: Retrying) => Promise<unknown>)[]
 }
 
+const check: typeof keys.limiter.check = (...call) => keys.limiter.check(...call)
+
 /** Uses up a part of the limits of a starter. */
-const spend = (tenant: string, cost: object, charge = keys.limiter.check) =>
+const spend = (tenant: string, cost: object, charge = check) =>
   charge(
     { tenant, plan: 'starter', team: undefined, user: undefined, key: undefined, run: undefined },
     { cost: { request: 0, token: 0, usd: 0, call: 0, ...cost } },
@@ -244,26 +246,25 @@ describe('a refusal of the gateway', () => {
       expect(advice.every((text) => (text ?? 'true') === String(isRetried))).toBe(true)
       expect(answers).toHaveLength(isRetried ? 3 : 1)
       const { text = '', headers } = answers[0] ?? {}
-      // Anthropic's errors have no code.
-      if (!text.startsWith('{"type":"error"') || text.includes('"code"')) {
-        expect(text).toContain(code)
-      }
+      // The errors of a call that Anthropic's clients read have no code.
+      const hasCode = !text.startsWith('{"type":"error"') || text.includes('"code"')
+      expect(text).toContain(hasCode ? code : '"message"')
       // A retry has a time; and each refusal has the id of its request, in both headers.
-      if (isRetried) expect(headers?.get('retry-after')).toMatch(/^\d+$/)
+      expect(/^\d+$/.test(headers?.get('retry-after') ?? '') || !isRetried).toBe(true)
       expect(headers?.get('x-request-id')).toMatch(/^req_[\da-f]{32}$/)
       expect(headers?.get('request-id')).toBe(headers?.get('x-request-id'))
     }
   })
 })
 
-describe('the id of a request', () => {
-  const answerTo = async (headers: Record<string, string>): Promise<Headers> => {
-    const { key } = await keys.create()
-    const clients = retryingClients(gateway.url, key, headers)
-    await openaiChat(clients)
-    return clients.answers[0]?.headers ?? new Headers()
-  }
+const answerTo = async (headers: Record<string, string>): Promise<Headers> => {
+  const { key } = await keys.create()
+  const clients = retryingClients(gateway.url, key, headers)
+  await openaiChat(clients)
+  return clients.answers[0]?.headers ?? new Headers()
+}
 
+describe('the id of a request', () => {
   it.each(['x-request-id', 'x-client-request-id'])('in %s is kept, and sent on', async (name) => {
     provider.respond = () =>
       Response.json({}, { headers: { 'x-request-id': 'req_provider', 'request-id': 'req_other' } })

@@ -29,6 +29,32 @@ function stillClock() {
 const REFUSED = () => Promise.reject(new Error('Network connection lost.'))
 const ANSWER = () => Promise.resolve(new Response('{}'))
 
+/** A provider that takes a call and says nothing. */
+const silent = (signal: AbortSignal) =>
+  new Promise<Response>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('aborted')))
+  })
+
+const textOf = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes)
+
+/** An answer whose chunks the test sends. */
+function source() {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let cancelled = 0
+  const stream = new ReadableStream<Uint8Array>({
+    start: (given) => void (controller = given),
+    cancel: () => void (cancelled += 1),
+  })
+  return {
+    stream,
+    say: (word: string) => controller?.enqueue(new TextEncoder().encode(word)),
+    close: () => controller?.close(),
+    get cancelled() {
+      return cancelled
+    },
+  }
+}
+
 function setUp(variables: Record<string, string> = {}) {
   const { clock, move, timers } = stillClock()
   const states = createProviderStates(() => clock.now())
@@ -148,11 +174,6 @@ describe('a provider that cannot be reached', () => {
 })
 
 describe('a provider that does not begin to answer', () => {
-  const silent = (signal: AbortSignal) =>
-    new Promise<Response>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new Error('aborted')))
-    })
-
   it('is given up after ANSWER_TIMEOUT_SECONDS, with 504, and what stays charged is said', async () => {
     const { send, move, timers } = setUp({ ANSWER_TIMEOUT_SECONDS: '90' })
     const call = send(silent)
@@ -181,26 +202,6 @@ describe('a provider that does not begin to answer', () => {
 })
 
 describe('an answer that stops', () => {
-  const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes)
-
-  /** An answer whose chunks the test sends. */
-  function source() {
-    let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-    let cancelled = 0
-    const stream = new ReadableStream<Uint8Array>({
-      start: (given) => void (controller = given),
-      cancel: () => void (cancelled += 1),
-    })
-    return {
-      stream,
-      say: (word: string) => controller?.enqueue(new TextEncoder().encode(word)),
-      close: () => controller?.close(),
-      get cancelled() {
-        return cancelled
-      },
-    }
-  }
-
   it('ends a stream with an error that both clients throw, and breaks it', async () => {
     const { send, move } = setUp({ IDLE_TIMEOUT_SECONDS: '60' })
     const { stream, say } = source()
@@ -208,11 +209,11 @@ describe('an answer that stops', () => {
     const { answer } = await send(() => Promise.resolve(new Response(stream, { headers })))
     const reader = answer.body!.getReader()
     say('data: 1\n\n')
-    expect(text((await reader.read()).value)).toBe('data: 1\n\n')
+    expect(textOf((await reader.read()).value)).toBe('data: 1\n\n')
     const next = reader.read()
     await new Promise(setImmediate)
     move(60_000)
-    expect(text((await next).value)).toMatch(
+    expect(textOf((await next).value)).toMatch(
       /^\n\nevent: error\ndata: \{"type":"error","error":\{.*"code":"upstream_timeout"\}\}\n\n$/,
     )
     // An error at once could overtake the bytes before it.
@@ -239,9 +240,9 @@ describe('an answer that stops', () => {
     const reader = endWhenIdle(from.stream, 1_000, () => undefined, clock).getReader()
     from.say('one')
     from.say('two')
-    expect(text((await reader.read()).value)).toBe('one')
+    expect(textOf((await reader.read()).value)).toBe('one')
     for (let second = 0; second < 10; second += 1) move(1_000)
-    expect(text((await reader.read()).value)).toBe('two')
+    expect(textOf((await reader.read()).value)).toBe('two')
     // The silence counts from the time at which a chunk is awaited.
     const last = reader.read()
     await new Promise(setImmediate)

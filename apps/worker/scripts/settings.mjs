@@ -33,6 +33,13 @@ const VARIABLES = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_BASE_URL',
   'MODELS',
+  'ANSWER_TIMEOUT_SECONDS',
+  'IDLE_TIMEOUT_SECONDS',
+  'UNANSWERED',
+  'PAUSE_SECONDS',
+  'MAX_BODY_BYTES',
+  'LOG_CALLS',
+  'LOG_TENANTS',
 ]
 
 /** Adds the settings in `.dev.vars` to those of the environment, which take precedence. */

@@ -25,7 +25,7 @@ export interface CallNotes {
 }
 
 /** The end of a call. */
-export type CallOutcome =
+type CallOutcome =
   /** The provider answered, and its usage is settled. */
   | 'answered'
   /** The answer broke off, or its usage is unknown: the estimate stays. */

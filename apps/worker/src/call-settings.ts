@@ -19,6 +19,9 @@ export interface CallSettings {
   readonly logsTenants: boolean
 }
 
+/** The name of a variable. */
+type Setting = Exclude<keyof Env, 'LIMITS'>
+
 /** A reservation is settled within an hour, or its estimate is final. */
 const MAX_SECONDS = 3_300
 
@@ -38,24 +41,14 @@ export function callSettings(env: Env): CallSettings {
   }
 }
 
-function wholeNumber(
-  env: Env,
-  name: keyof Env,
-  usual: number,
-  least: number,
-  most: number,
-): number {
+function wholeNumber(env: Env, name: Setting, usual: number, least: number, most: number): number {
   const value = Number(env[name] || usual)
   if (Number.isInteger(value) && value >= least && value <= most) return value
   throw new ConfigError('invalid_option', name, `must be a whole number from ${least} to ${most}`)
 }
 
 /** The first choice is the default. */
-function oneOf<Choice extends string>(
-  env: Env,
-  name: keyof Env,
-  choices: [Choice, Choice],
-): Choice {
+function oneOf<Choice extends string>(env: Env, name: Setting, choices: [Choice, Choice]): Choice {
   const value = env[name] || choices[0]
   const found = choices.find((choice) => choice === value)
   if (found !== undefined) return found

@@ -33,7 +33,7 @@ export function endWhenIdle(
   /** Lets the last bytes pass before the error. */
   let last: Uint8Array | undefined
   // One timer for all chunks: most streams have many.
-  let stop = (): void => undefined
+  let stop: (() => void) | undefined
   return new ReadableStream(
     {
       start(controller) {
@@ -55,7 +55,7 @@ export function endWhenIdle(
         const next = await reader.read().catch((error: unknown) => {
           // In workerd, cancelling breaks a read that waits.
           if (isIdle) return undefined
-          stop()
+          stop?.()
           throw error
         })
         since = undefined
@@ -64,11 +64,11 @@ export function endWhenIdle(
         }
         if (!next || isIdle) throw new Error('The provider has stopped sending.')
         if (!next.done) return controller.enqueue(next.value)
-        stop()
+        stop?.()
         controller.close()
       },
       cancel(reason) {
-        stop()
+        stop?.()
         return reader.cancel(reason)
       },
     },

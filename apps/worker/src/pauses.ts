@@ -20,10 +20,11 @@ export interface Pauses {
   failed(tenant: string, provider: string): void
 }
 
+const keyOf = (tenant: string, provider: string): string => JSON.stringify([tenant, provider])
+
 /** @param pauseMs The length of a pause; 0 pauses nothing. */
 export function createPauses(pauseMs: number, now: () => number = Date.now): Pauses {
   const failing = new Map<string, Failing>()
-  const keyOf = (tenant: string, provider: string) => JSON.stringify([tenant, provider])
 
   return {
     wait(tenant, provider) {
