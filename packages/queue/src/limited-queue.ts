@@ -105,23 +105,8 @@ export function limitedQueue<
   assertFunction('limitedQueue.parse', parse)
   assertBetween(between)
   assertMeasure(measure, runtime)
-  const leaseMs = durationMs('limitedQueue.lease', options.lease ?? '30s')
-  if (leaseMs < LEAST_LEASE_MS) {
-    throw invalid('lease', 'must be at least five seconds', options.lease)
-  }
   const maxJobs = assertPositiveInteger('limitedQueue.maxJobs', options.maxJobs ?? 1_000_000)
-  const queueParts: QueueParts<Data> = {
-    name: assertName('limitedQueue.name', options.name),
-    limiter: limiter,
-    runtime,
-    parse,
-    attempts: assertPositiveInteger('limitedQueue.attempts', options.attempts ?? 5, 1_000),
-    backoffMs: durationMs('limitedQueue.backoff', options.backoff ?? '1s'),
-    leaseMs,
-    keepFailedMs: durationMs('limitedQueue.keepFailed', options.keepFailed ?? '14d'),
-    listeners: listenersOf(runtime.store, options.name),
-    time: () => timeOf(runtime),
-  }
+  const queueParts = partsFrom(limiter, runtime, parse, options)
   const { name, listeners } = queueParts
 
   type Added = AddOptions<Dimension, Unit, Plan> & { readonly data: Data }
@@ -143,7 +128,7 @@ export function limitedQueue<
   }
 
   async function send(jobs: readonly NewJob[]): Promise<AddedJob[]> {
-    const data = { jobs, maxJobs, ...timeOf(runtime) }
+    const data = { jobs, maxJobs, ...queueParts.time() }
     const added = await runtime.store.run(operationOf(ADD, name, data))
     for (const listener of listeners) listener()
     if (added.includes('full')) {
@@ -161,22 +146,11 @@ export function limitedQueue<
     },
     async addAll(given: readonly Added[]) {
       if (!Array.isArray(given)) throw new InputError('invalid_job', 'jobs', 'must be a list')
-      const all: NewJob[] = []
+      const jobs: NewJob[] = []
       // All are checked before the first is sent.
-      for (const one of given as readonly Added[]) all.push(await newJob(one))
+      for (const one of given as readonly Added[]) jobs.push(await newJob(one))
       const added: AddedJob[] = []
-      let jobs: NewJob[] = []
-      let characters = 0
-      for (const job of all) {
-        if (jobs.length === MAX_ADDED || characters + job.payload.length > MAX_CHARACTERS) {
-          added.push(...(await send(jobs)))
-          jobs = []
-          characters = 0
-        }
-        jobs.push(job)
-        characters += job.payload.length
-      }
-      if (jobs.length > 0) added.push(...(await send(jobs)))
+      for (const batch of batchesOf(jobs)) added.push(...(await send(batch)))
       return added
     },
   })
@@ -184,7 +158,47 @@ export function limitedQueue<
   return queue
 }
 
-const timeOf = ({ clock, clockIsInjected }: LimiterRuntime): QueueRequest => ({
-  now: clock(),
-  clockIsInjected,
-})
+/** Checks the options that are the same for every job. */
+function partsFrom<Data>(
+  limiter: Limiter,
+  runtime: LimiterRuntime,
+  parse: (data: unknown) => Data,
+  {
+    name,
+    attempts = 5,
+    backoff = '1s',
+    lease = '30s',
+    keepFailed = '14d',
+  }: LimitedQueueOptions<Data>,
+): QueueParts<Data> {
+  const leaseMs = durationMs('limitedQueue.lease', lease)
+  if (leaseMs < LEAST_LEASE_MS) throw invalid('lease', 'must be at least five seconds', lease)
+  return {
+    name: assertName('limitedQueue.name', name),
+    limiter,
+    runtime,
+    parse,
+    attempts: assertPositiveInteger('limitedQueue.attempts', attempts, 1_000),
+    backoffMs: durationMs('limitedQueue.backoff', backoff),
+    leaseMs,
+    keepFailedMs: durationMs('limitedQueue.keepFailed', keepFailed),
+    listeners: listenersOf(runtime.store, name),
+    time: () => ({ now: runtime.clock(), clockIsInjected: runtime.clockIsInjected }),
+  }
+}
+
+/** Divides jobs into as many as one call takes. */
+function batchesOf(jobs: readonly NewJob[]): readonly NewJob[][] {
+  const batches: NewJob[][] = []
+  let batch: NewJob[] = []
+  let characters = Infinity
+  for (const job of jobs) {
+    characters += job.payload.length
+    if (batch.length === MAX_ADDED || characters > MAX_CHARACTERS) {
+      batches.push((batch = []))
+      characters = job.payload.length
+    }
+    batch.push(job)
+  }
+  return batches
+}
