@@ -5,7 +5,8 @@ import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { decide } from '../limiter/decide.ts'
 import { limiterOf, type Limiter } from '../limiter/limiter.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
-import { isLine, Wait, type WaitForOptions } from './wait.ts'
+import { isLine } from './longest-line.ts'
+import { Wait, type WaitForOptions } from './wait.ts'
 
 /** The longest time to wait. Longer waits are for a queue. */
 const LONGEST_WAIT_MS = 300_000

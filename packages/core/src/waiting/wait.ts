@@ -1,13 +1,14 @@
 /* The wait of one request: it stands in lines, sleeps until its time, and looks. */
 import type { DecideCall, Outcome } from '../limiter/outcome.ts'
 import { decidedBy, type LimiterRuntime } from '../limiter/runtime.ts'
-import type { Entry, StoreRequest, Verdict } from '../stores/store.ts'
+import type { Entry } from '../stores/store.ts'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import { delay } from '../http/guard/delay.ts'
 import { runInBackground } from '../internal/background.ts'
 import { decide } from '../limiter/decide.ts'
-import { leaveOperation, standOperation, type LinedEntries } from './stand.ts'
+import { isLine, longestLine, type LongestLine } from './longest-line.ts'
+import { leaveOperation, standOperation } from './stand.ts'
 
 /** Options of `waitFor`. */
 export interface WaitForOptions {
@@ -219,45 +220,6 @@ export class Wait {
       console.error('Sluice: onWaited failed:', error)
     }
   }
-}
-
-/** Returns true for the line before a limit. */
-export const isLine = ({ algorithm }: StoreRequest['policies'][number]): boolean =>
-  algorithm.traits?.ticketed === true
-
-/** A line to wait in. */
-interface LongestLine extends LinedEntries {
-  /** The earliest time that it may fit (epoch ms). */
-  readonly fitsAt: number
-  /** The time that it would fit if nobody waited before it. */
-  readonly aloneAt: number
-}
-
-/**
- * Returns the line of the limit that denies for the longest, or `undefined` if nothing denies, or one that has no line, or
- * for ever. A caller waits in one line only: in two, it would hold up both.
- */
-function longestLine(
-  entries: readonly Entry[],
-  verdicts: readonly Verdict[],
-): LongestLine | undefined {
-  const now = systemClock()
-  let longest: LongestLine | undefined
-  for (const [at, entry] of entries.entries()) {
-    const verdict = verdicts[at]
-    if (!entry.enforced || !verdict || verdict.fits) continue
-    const { retryMs } = verdict
-    const limitPolicy = entry.policy.follows ?? entry.policy
-    const limit = entries.find(({ policy }) => policy === limitPolicy)
-    const line = entries.find(({ policy }) => isLine(policy) && policy.follows === limitPolicy)
-    if (!line || !limit || retryMs < 0) return undefined
-    const fitsAt = now + retryMs
-    if (longest && longest.fitsAt >= fitsAt) continue
-    const ofLimit = verdicts[entries.indexOf(limit)]
-    const aloneAt = now + (ofLimit?.fits ? 0 : (ofLimit?.retryMs ?? 0))
-    longest = { line: line as LinedEntries['line'], limit, fitsAt, aloneAt }
-  }
-  return longest
 }
 
 /** Returns a random number from 1 to 2^32. */
