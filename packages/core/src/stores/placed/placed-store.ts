@@ -43,6 +43,8 @@ interface LeasedUnits {
   close(): Promise<void>
 }
 
+type StoreOf = (place: string) => Store
+
 /** A store over places. */
 export interface PlacedStore extends Store {
   /**
@@ -61,34 +63,13 @@ export interface PlacedStore extends Store {
  */
 export function placedStore(
   places: PlacesBy,
-  storeOf: (place: string) => Store,
+  storeOf: StoreOf,
   leases?: PlaceLeases | 'in places',
 ): PlacedStore {
-  const { factory, ofKey } = places
+  const { ofKey } = places
   const run = async <Result>(operation: Operation<Result>): Promise<Result> =>
     storeOf(placeOfOperation(places, operation)).run(operation)
-  if (leases !== undefined && leases !== 'in places' && leases?.name !== 'placeLeases') {
-    const option = `${factory}.leases`
-    throw new ConfigError('invalid_option', option, 'must be placeLeases', leases)
-  }
-  const units =
-    typeof leases === 'object'
-      ? leases.create(storeOf(HOME), {
-          isAtHome: ({ key, place = ofKey(key) }) => place === HOME,
-          decide: (request) => decideIn(placeOfRequest(places, request), request),
-          run,
-        })
-      : undefined
-
-  async function decideIn(place: string, request: StoreRequest): Promise<StoreReply> {
-    try {
-      return { place, ...(await storeOf(place).check(request)) }
-    } catch (error) {
-      if (error instanceof StoreError) error.origin = error.place ?? place
-      throw error
-    }
-  }
-
+  const units = unitsOf(leases, places, storeOf, run)
   const accepted = new WeakSet<readonly PolicyRule[]>()
 
   function accept(policies: readonly PolicyRule[]): void {
@@ -112,7 +93,7 @@ export function placedStore(
       // A wrapper may have kept the question of `createLimiter` to itself, or count by other rules than the limiter's.
       if (entries[0] && policies[0] && !accepted.has(policies)) {
         if (isLease && !policies.some(isLeased)) {
-          const rule = `must not be ${factory}(…): set ${places.leasing}`
+          const rule = `must not be ${places.factory}(…): set ${places.leasing}`
           throw new ConfigError('invalid_option', 'leased.store', rule)
         }
         accept(policies)
@@ -125,8 +106,8 @@ export function placedStore(
       const place = placeOfRequest(places, request)
       if (mark?.kind.releases) assertReleasable(request, place, units !== undefined)
       const decide = (asked: StoreRequest): Promise<StoreReply> =>
-        units && isLease ? units.decide(asked) : decideIn(place, asked)
-      return decideWithReads(places, place, request, decide, decideIn)
+        units && isLease ? units.decide(asked) : decideIn(storeOf, place, asked)
+      return decideWithReads(places, storeOf, place, request, decide)
     },
 
     run: <Result>(operation: Operation<Result>) =>
@@ -147,15 +128,43 @@ export function placedStore(
   }
 }
 
+/** Creates the part that serves leased policies. @throws ConfigError When the option is not `placeLeases`. */
+function unitsOf(
+  leases: PlaceLeases | 'in places' | undefined,
+  places: PlacesBy,
+  storeOf: StoreOf,
+  run: Store['run'],
+): LeasedUnits | undefined {
+  if (leases === undefined || leases === 'in places') return undefined
+  if (leases?.name !== 'placeLeases') {
+    const option = `${places.factory}.leases`
+    throw new ConfigError('invalid_option', option, 'must be placeLeases', leases)
+  }
+  return leases.create(storeOf(HOME), {
+    isAtHome: ({ key, place = places.ofKey(key) }) => place === HOME,
+    decide: (request) => decideIn(storeOf, placeOfRequest(places, request), request),
+    run,
+  })
+}
+
 const isOnLease = ({ policy }: Entry): boolean => isLeased(policy)
+
+async function decideIn(storeOf: StoreOf, place: string, request: StoreRequest) {
+  try {
+    return { place, ...(await storeOf(place).check(request)) }
+  } catch (error) {
+    if (error instanceof StoreError) error.origin = error.place ?? place
+    throw error
+  }
+}
 
 /** Decides in a place, with the records that it reads from others. */
 async function decideWithReads(
   { ofKey }: PlacesBy,
+  storeOf: StoreOf,
   place: string,
   request: StoreRequest,
   decide: (request: StoreRequest) => Promise<StoreReply>,
-  decideIn: (place: string, request: StoreRequest) => Promise<StoreReply>,
 ): Promise<StoreReply> {
   const { reads } = request
   const byPlace = grouped(reads, ({ key }) => ofKey(key))
@@ -173,10 +182,10 @@ async function decideWithReads(
   // Before the decision: another place's record cannot stop a charge of this one.
   await Promise.all(
     Array.from(byPlace, ([other, fields]) =>
-      read(fields, decideIn(other, { ...readsOnly, reads: fields })),
+      read(fields, decideIn(storeOf, other, { ...readsOnly, reads: fields })),
     ),
   )
-  const away = reads.filter((field) => !readsHere.includes(field))
+  const away = [...byPlace.values()].flat()
   const apply = request.apply && !isOutdated(away, known(away))
   const reply = await read(readsHere, decide({ ...request, apply, reads: readsHere }))
   return { ...reply, values: known(reads) }
