@@ -34,6 +34,12 @@ type StoreReport = Omit<StoreProblem, 'code'> & {
   readonly code: StoreErrorCode | 'store_recovered'
 }
 
+interface Outage {
+  readonly since: number
+  readonly place: string | undefined
+  readonly origin: string | undefined
+}
+
 /**
  * Wraps `primary`; when it fails to decide, decides according to `onStoreError`. Only `check` falls back:
  * `run` and `reset` throw.
@@ -48,13 +54,7 @@ export function withFallback(
 ): Store {
   const local = createMemory()
   /** Set from the first decision without the store, or without one of its places, until that has made one. */
-  let outage:
-    | {
-        readonly since: number
-        readonly place: string | undefined
-        readonly origin: string | undefined
-      }
-    | undefined
+  let outage: Outage | undefined
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
     const isOwn = error instanceof StoreError
@@ -70,26 +70,12 @@ export function withFallback(
     const problem = { code, message: message + end, place }
     outage ??= { since: request.now, place, origin }
     report(isOwn ? problem : { ...problem, error })
-    const degraded = { cause: code, mode }
-    if (mode !== 'local') {
-      return {
-        source: 'memory',
-        now: request.now,
-        verdicts: [],
-        values: [],
-        place: origin,
-        degraded,
-      }
-    }
     const entries = typeof outcome === 'string' ? request.entries : outcome
-    const reply = await local.check({ ...request, entries, reads: [] })
-    const { mark } = request
-    if (mark && !isDenied(entries, reply.verdicts)) {
-      localReservations.set(mark.keys.at(-1), local)
-      const [oldest] = localReservations.keys()
-      if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
-    }
-    return { ...reply, place: origin, degraded }
+    const reply: StoreReply =
+      mode === 'local'
+        ? await decideLocally(local, { ...request, entries, reads: [] })
+        : { source: 'memory', now: request.now, verdicts: [], values: [] }
+    return { ...reply, place: origin, degraded: { cause: code, mode } }
   }
 
   return {
@@ -108,11 +94,7 @@ export function withFallback(
           const isOver = known && known === outage && isFromStore(reply)
           if (isOver && reply.place === (known.origin ?? reply.place)) {
             outage = undefined
-            const seconds = Math.max(1, Math.ceil((request.now - known.since) / 1_000))
-            report({
-              code: 'store_recovered',
-              message: `${known.place ?? 'The store'} is back after ${seconds} s`,
-            })
+            report(recoveryFrom(known, request.now))
           }
         }
         return reply
@@ -134,6 +116,23 @@ export function withFallback(
       await primary.reset(keys)
     },
   }
+}
+
+/** Decides in memory, and remembers a reservation that is made there. */
+async function decideLocally(local: Store, request: StoreRequest): Promise<StoreReply> {
+  const reply = await local.check(request)
+  const { mark, entries } = request
+  if (mark && !isDenied(entries, reply.verdicts)) {
+    localReservations.set(mark.keys.at(-1), local)
+    const [oldest] = localReservations.keys()
+    if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
+  }
+  return reply
+}
+
+function recoveryFrom({ since, place }: Outage, now: number): StoreReport {
+  const seconds = Math.max(1, Math.ceil((now - since) / 1_000))
+  return { code: 'store_recovered', message: `${place ?? 'The store'} is back after ${seconds} s` }
 }
 
 /** Returns false if a store around the store has decided by itself. */
