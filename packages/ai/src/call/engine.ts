@@ -106,7 +106,7 @@ export async function admit<Call extends PreparedCall>(
   const { cost, inputCost, outputRates, floor, output } = call
   // A maximum that no model has is reserved in full: products of it may not be exact.
   const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
-  const { settleWithin, unsettled, maxShare, learn, onError = logError } = options
+  const { settleWithin, unsettled, maxShare, learn } = options
   const learned = learn?.expect(subject, call.countedAs, output)
   const [least, most, usual] = learned ? [learned, learned] : [floor, output, call.usual]
   const isFitted = least < output && isExact && counted.some((unit) => unit in outputRates)
@@ -142,16 +142,7 @@ export async function admit<Call extends PreparedCall>(
     }
   }
 
-  /** Settles in the background. */
-  function end(settleIt: () => Promise<Settled>): void {
-    const safe = settleWithRetry(settleIt).catch(onError)
-    try {
-      waitUntil?.(safe)
-    } catch (error) {
-      onError(error)
-    }
-  }
-
+  const end = (settleIt: () => Promise<Settled>): void => settleInBackground(tenant, settleIt)
   return {
     allowed: true,
     call,
@@ -166,6 +157,16 @@ export async function admit<Call extends PreparedCall>(
       end(() =>
         wasNeverSent(error) ? decision.cancel() : decision.settle(learned ? only(cost) : {}),
       ),
+  }
+}
+
+function settleInBackground({ waitUntil, options }: CallTenant, settle: () => Promise<Settled>) {
+  const { onError = logError } = options
+  const safe = settleWithRetry(settle).catch(onError)
+  try {
+    waitUntil?.(safe)
+  } catch (error) {
+    onError(error)
   }
 }
 

@@ -59,7 +59,7 @@ export function inputTokens(
   const factor = isClaude(model) && settings.count === undefined ? CLAUDE_FACTOR : 1
   const count = settings.count ?? estimateTokens
   let text = PER_REQUEST
-  let other = 0
+  let other = partsFromElsewhere(body, settings.inspect) * settings.unseenTokens
   let values = 0
   // Not recursive: a body may nest as deeply as it is long.
   const texts: unknown[] = []
@@ -98,16 +98,8 @@ export function inputTokens(
   }
 
   for (const [key, value] of Object.entries(body)) {
-    const isPrompt = key === 'prompt' && isObject(value)
-    // A thread that is created has the messages of this body.
-    const isStored =
-      STORED_PARAMETER.test(key) && isGiven(value) && (value as Json)['type'] !== 'create'
-    if (isPrompt || isStored) {
-      settings.inspect?.(body, key)
-      other += settings.unseenTokens
-    }
-    other += mcpServersIn(key, value).filter(isGiven).length * settings.unseenTokens
-    if (TEXTS.test(key)) texts.push(isPrompt ? value['variables'] : value)
+    if (TEXTS.test(key))
+      texts.push(key === 'prompt' && isObject(value) ? value['variables'] : value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
   if (isClaude(model) && objectsIn(own(body, 'tools'))[0]) other += CLAUDE_TOOLS
@@ -126,6 +118,26 @@ export function inputTokens(
     else if (isObject(value)) said(value)
   }
   return Math.ceil(text * factor) + other
+}
+
+/** Returns the number of parts that a body brings in: inputs that are stored, and MCP servers, whose tools the model reads. */
+function partsFromElsewhere(body: Json, inspect: Inspect | undefined): number {
+  let parts = 0
+  for (const [key, value] of Object.entries(body)) {
+    // A thread that is created has the messages of this body.
+    const isStored =
+      key === 'prompt'
+        ? isObject(value)
+        : STORED_PARAMETER.test(key) && isGiven(value) && (value as Json)['type'] !== 'create'
+    if (isStored) {
+      inspect?.(body, key)
+      parts += 1
+    }
+    if (key === 'mcp_servers') parts += [value].flat().filter(isGiven).length
+    // OpenAI names MCP servers among the tools.
+    if (key === 'tools') parts += objectsIn(value).filter((tool) => tool['type'] === 'mcp').length
+  }
+  return parts
 }
 
 /** Returns the fields of a part with a file or a sound. */
@@ -162,12 +174,6 @@ function pictureTokens(part: Json, model: string | undefined): number {
   if (own(part, 'type') === 'image' || isClaude(model)) return CLAUDE_IMAGE_TOKENS
   const image = own(part, 'image_url')
   return openAiImageTokens(model, own(isObject(image) ? image : part, 'detail'))
-}
-
-/** Returns the MCP servers of a parameter, whose tools the model reads. OpenAI names them among the tools. */
-function mcpServersIn(key: string, value: unknown): readonly unknown[] {
-  if (key === 'mcp_servers') return [value].flat()
-  return key === 'tools' ? objectsIn(value).filter((tool) => tool['type'] === 'mcp') : []
 }
 
 function counted(count: (text: string) => number, text: string): number {
