@@ -1,4 +1,5 @@
-import type { LuaOperation, Store } from '@sluice/core'
+import { createLimiter, listen, slidingWindow } from '@sluice/core'
+import type { LuaOperation, Policy, Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { breaker } from '@sluice/core/breaker'
 import { regional } from '@sluice/core/regional'
@@ -42,7 +43,7 @@ const STORES: Record<string, () => Store> = {
   batched: () => batched(overRest()),
   breaker: () => breaker(overRest()),
   sharded: () => sharded({ a: overRest() }),
-  regional: () => regional({ home: overRest(), here: overRest() }),
+  regional: () => regional({ home: overRest(), here: overRest(), perRegion: ['rpm'] }),
 }
 
 /** The ways in which Redis refuses a write: how it comes to that, and how it ends. */
@@ -69,21 +70,62 @@ beforeAll(() => {
 })
 afterAll(() => tcp.forEach(({ close }) => close()))
 
+const storeOf = (name: string): Store => {
+  const store = STORES[name]?.() ?? tcp.get(name)?.make('sluice')
+  if (!store) throw new Error(`There is no store "${name}"`)
+  return store
+}
+
+const NAMES = [...Object.keys(STORES), ...TCP_CLIENT_NAMES]
+
 const send = ([command = '', ...args]: readonly string[]) => server.redis.call(command, ...args)
 
 describe.each(Object.entries(REFUSALS))('a Redis that refuses with %s', (word, [begin, end]) => {
   afterEach(() => send(end))
 
-  it.each([...Object.keys(STORES), ...TCP_CLIENT_NAMES])(
-    'is told by its word: %s',
-    async (name) => {
-      const store = STORES[name]?.() ?? tcp.get(name)?.make('sluice')
-      await send(begin)
-      const error = await store?.run({ ...write, startedAt: Date.now() }).catch((thrown) => thrown)
-      expect(error).toMatchObject({ name: 'StoreError', code: 'store_refused', word })
-      expect(error.message).toContain(error.reason)
-      // The reply's text may quote keys.
-      expect(JSON.stringify([error.message, error])).not.toContain('tenant')
-    },
-  )
+  it.each(NAMES)('is told by its word: %s', async (name) => {
+    const store = storeOf(name)
+    await send(begin)
+    const error = await store.run({ ...write, startedAt: Date.now() }).catch((thrown) => thrown)
+    expect(error).toMatchObject({ name: 'StoreError', code: 'store_refused', word })
+    expect(error.message).toContain(error.reason)
+    // The reply's text may quote keys.
+    expect(JSON.stringify([error.message, error])).not.toContain('tenant')
+  })
+})
+
+/** Mistakes in the Lua of an author, and the part of Redis' message that finds each. */
+const MISTAKES = {
+  'does not compile': { lua: 'local count = = 1', says: "near '='" },
+  'reads a variable that does not exist': { lua: 'local c = coutn + 1', says: "'coutn'" },
+  'fails by its own words': { lua: `error('the level is unknown')`, says: 'the level is unknown' },
+}
+
+describe.each(Object.entries(MISTAKES))('a script of your own that %s', (_, { lua, says }) => {
+  it.each(NAMES)('is reported with the message of Redis: an operation, %s', async (name) => {
+    const kind = { ...write.kind, lua: { ...write.kind.lua, script: () => lua } }
+    const operation = { ...write, kind: { ...kind, name: `test.${lua}` }, startedAt: Date.now() }
+    const error = await storeOf(name)
+      .run(operation)
+      .catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'store_refused', word: 'ERR' })
+    expect(error.reason).toContain(says)
+  })
+
+  it.each(NAMES)('is reported with the message of Redis: an algorithm, %s', async (name) => {
+    const rules = slidingWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })()
+    const policy: Policy = () =>
+      rules.map((rule) => {
+        const { algorithm } = rule
+        const twin = (params: readonly number[]) => ({ ...algorithm.lua(params), check: lua })
+        return { ...rule, algorithm: { ...algorithm, id: `test.${says.length}`, lua: twin } }
+      })
+    const problems: string[] = []
+    const problem = ({ message }: { message: string }) => void problems.push(message)
+    const extensions = [listen({ problem })]
+    const limiter = createLimiter({ store: storeOf(name), policies: [policy], extensions })
+    expect((await limiter.check({ tenant: 'acme' })).degraded?.cause).toBe('store_refused')
+    expect(problems.join('\n')).toContain(says)
+    expect(problems.join('\n')).not.toMatch(/acme|command was/)
+  })
 })

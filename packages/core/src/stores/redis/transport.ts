@@ -4,13 +4,15 @@ import { StoreError } from '../../errors.ts'
 /** A Redis command, or a part of one. */
 export type Command = readonly (string | number)[]
 
-/** An error reply of Redis itself. Its text may hold keys, so only the code word is passed on. */
+/** An error reply of Redis itself. Its text may hold keys, so only the code word, or a mistake in Lua, is passed on. */
 export class RedisError extends StoreError {
   readonly #text: string
 
   constructor(text: string) {
     const word = /^[A-Z]{2,}/.exec(text)?.[0]
-    super('store_refused', `The store refused the command: ${word ?? 'an error'}`)
+    // A comma ends it: the digest follows, or the command with its keys.
+    const mistake = /user_script:\d+:[^,]*/.exec(text)?.[0]
+    super('store_refused', `The store refused the command: ${mistake ?? word ?? 'an error'}`)
     this.word = word
     this.#text = text
   }
