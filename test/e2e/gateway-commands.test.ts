@@ -133,12 +133,18 @@ describe('npm run gateway, with a provider', () => {
     await rm(state, { recursive: true })
   })
 
-  it('makes a key, and keeps it over a restart with what it has spent', async () => {
+  it('makes a key, and keeps it over a restart with what it has spent, for one gateway at a time', async () => {
     const env = upstreamsAt(provider)
     const first = await started(env, ['--state', state])
     expect(first.output).toContain(`Keys and budgets are kept in ${state}.`)
     const [key = ''] = KEY.exec(first.output) ?? []
     const before = await monthLeft(first.url, key)
+    // Two of them would write over each other's budgets.
+    const beside = await ended(['--port', '0', '--state', state], env)
+    expect(beside).toEqual({
+      code: 1,
+      output: expect.stringContaining(`budgets in ${state}: end it`),
+    })
     await first.stop('SIGINT')
     const second = await started(env, ['--state', state])
     expect(await monthLeft(second.url, key)).toBeLessThan(before)

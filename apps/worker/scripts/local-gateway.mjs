@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Miniflare } from 'miniflare'
 
@@ -29,6 +30,29 @@ export async function build(onStop) {
   }
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`The build failed:\n${output.trim()}`)
+}
+
+/** Takes a folder for this process alone: two gateways would write over each other's budgets. Throws if another has it. */
+export async function takeState(folder, onStop) {
+  await mkdir(folder, { recursive: true })
+  const file = join(folder, 'gateway.pid')
+  const owner = Number(await readFile(file, 'utf8').catch(() => ''))
+  if (owner > 0 && isRunning(owner)) {
+    throw new Error(
+      `Process ${owner} keeps its keys and budgets in ${folder}: end it, or name another folder by --state.\n` +
+        `If it is no gateway, remove ${file}.`,
+    )
+  }
+  await writeFile(file, String(process.pid))
+  onStop(() => rm(file, { force: true }))
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
 }
 
 /**

@@ -23,6 +23,6 @@ export class Limits extends LimitsObject implements StoreMemory {
     const { kv } = this.ctx.storage
     const store = kv.get<string>(STORE)
     await super.alarm()
-    if (store !== undefined) kv.put(STORE, store)
+    if (store !== undefined && kv.get(STORE) === undefined) kv.put(STORE, store)
   }
 }
