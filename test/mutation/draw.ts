@@ -15,12 +15,14 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'test/core/lua/',
     'test/core/stores/',
     'test/core/reservations/',
+    'test/core/waiting/',
     'test/conformance/',
   ],
   leases: ['test/core/leases/', 'test/core/places/', 'test/commands/fewer-trips'],
   limiter: ['test/core/limiter/', 'test/core/configuration/', 'test/core/policies/'],
   reservations: ['test/core/reservations/', 'test/faults/'],
-  stores: ['test/core/stores/', 'test/core/file/', 'test/core/lua/'],
+  shards: ['test/core/shards/'],
+  stores: ['test/core/stores/', 'test/core/places/', 'test/core/file/', 'test/core/lua/'],
 }
 
 export interface Mutant {
