@@ -104,7 +104,7 @@ describe('the official clients, with a key and a baseURL', () => {
     for (const model of [
       'gpt-6.2-sol-audio',
       'gpt-6.2-sol-2026',
-      'openai/gpt-6.2-sol',
+      'anthropic/gpt-6.2-sol',
       '%',
       'a/b',
     ]) {
@@ -119,7 +119,7 @@ describe('the official clients, with a key and a baseURL', () => {
       })
       await expect(clients.openai.models.retrieve(model)).rejects.toMatchObject({
         status: 404,
-        message: expect.stringContaining(`"${model}" is not offered: add it to the setting MODELS`),
+        message: expect.stringContaining(`"${model}" is not offered: GET /v1/models lists`),
       })
     }
     await expect(clients.anthropic.models.retrieve(NAMED.openai)).rejects.toMatchObject({

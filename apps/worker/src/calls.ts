@@ -6,6 +6,7 @@ import { notesOf, reservedBy, withNotes, type CallNotes } from './call-notes.ts'
 import type { CallSettings } from './call-settings.ts'
 import { finish } from './finish.ts'
 import type { KeyVerifier } from './keys.ts'
+import type { ProviderInUse } from './providers/in-use.ts'
 import { createProviderStates } from './provider-states.ts'
 import { createSending, Unanswered } from './sending.ts'
 
@@ -13,23 +14,25 @@ import { createSending, Unanswered } from './sending.ts'
 export type CallContext = [notes: CallNotes, ctx: ExecutionContext]
 
 /** Creates the parts that all calls share: their records, their time, and the advice to their clients. */
-export function createCalls(settings: CallSettings, prices: Prices) {
+export function createCalls(settings: CallSettings) {
   const states = createProviderStates()
   const sendTo = createSending(settings, states)
   const log = createCallLog(settings)
 
-  const options = {
-    maxBodyBytes: settings.maxBodyBytes,
-    onUsage(usage, subject) {
-      const notes = notesOf(subject)
-      if (notes?.isRunning !== true) return undefined
-      const usd = Math.max(usage.cost ?? 0, prices.priceOf(usage, usage.model, notes.model))
-      notes.charged = chargedFor(usage, usd, notes.reserved)
-      notes.outcome ??= usage.complete ? 'answered' : 'incomplete'
-      return log(notes, 200)
-    },
-    onError: reportError,
-  } satisfies Partial<ModelHandlerOptions<CallContext>>
+  /** Returns the options of a handler. @param prices Those of its provider. */
+  const options = (prices: Prices) =>
+    ({
+      maxBodyBytes: settings.maxBodyBytes,
+      onUsage(usage, subject) {
+        const notes = notesOf(subject)
+        if (notes?.isRunning !== true) return undefined
+        const usd = Math.max(usage.cost ?? 0, prices.priceOf(usage, usage.model, notes.model))
+        notes.charged = chargedFor(usage, usd, notes.reserved)
+        notes.outcome ??= usage.complete ? 'answered' : 'incomplete'
+        return log(notes, 200)
+      },
+      onError: reportError,
+    }) satisfies Partial<ModelHandlerOptions>
 
   return {
     states,
@@ -47,7 +50,7 @@ export function createCalls(settings: CallSettings, prices: Prices) {
 
     /** Sends a call to a provider, with the id of its request. */
     async send(
-      provider: string,
+      { id, secret }: ProviderInUse,
       call: Pick<CallToSend, 'signal' | 'subject'> & { model?: string; isFree?: boolean },
       request: Request,
       notes: CallNotes,
@@ -58,7 +61,7 @@ export function createCalls(settings: CallSettings, prices: Prices) {
       if (call.model !== undefined) notes.model = call.model
       const headers = new Headers(request.headers)
       headers.set('x-client-request-id', notes.id)
-      return sendTo(provider, call, notes, async (signal) => send(signal, headers))
+      return sendTo(secret ? id : 'stand-in', call, notes, async (signal) => send(signal, headers))
     },
 
     /** Serves a request. Its line is logged now, or once its answer has passed. */

@@ -1,5 +1,4 @@
-import { estimateRequest, type CallToSend } from '@sluice/ai'
-import type { Limiter, Subject } from '@sluice/core'
+import { estimateRequest } from '@sluice/ai'
 import {
   denialBody,
   rateLimitHeaders,
@@ -7,27 +6,24 @@ import {
   tooManyRequests,
   withHeaders,
 } from '@sluice/core/http'
-import type { CallNotes } from './call-notes.ts'
-import type { CallContext } from './calls.ts'
 import { errorAnswer } from './errors.ts'
+import type { CallHandler, CallParts } from './providers/handlers.ts'
+import { readModel } from './providers/model-in-body.ts'
+import { answers } from './providers/offers.ts'
 
 /** It costs a request, and nothing else: Anthropic counts for free. */
 const COST = { request: 1, token: 0, usd: 0, call: 0 }
 
-/** A call to forward, for which the provider bills nothing. */
-type FreeCall = Omit<CallToSend, 'model'> & { readonly isFree: true }
+const API = 'anthropic-count-tokens'
 
 /**
- * Creates a handler that has Anthropic count the tokens of a call.
- *
- * @param send Sends it; without it, the tokens are estimated.
+ * Creates a handler that has the provider count the tokens of a call. Where the provider does not count, or a stand-in
+ * answers, they are estimated.
  */
 export function tokenCounting(
-  limiter: Limiter,
-  findSubject: (request: Request, notes: CallNotes) => Promise<Subject | Refusal>,
+  { limiter, offers, planOf, findSubject, send }: CallParts,
   maxBodyBytes: number,
-  send: ((call: FreeCall, request: Request, notes: CallNotes) => Promise<Response>) | undefined,
-): (request: Request, ...context: CallContext) => Promise<Response> {
+): CallHandler {
   return async (request, notes, ctx) => {
     const subject = await findSubject(request, notes)
     if (subject instanceof Refusal) {
@@ -45,10 +41,19 @@ export function tokenCounting(
       const message = `The body must be at most ${maxBodyBytes} bytes, and its length given.`
       return errorAnswer(413, 'body_too_large', message, headers)
     }
-    const body = await request.text()
-    const { signal } = request
-    const call = { api: 'anthropic-messages', body, signal, subject, isFree: true } as const
-    return withHeaders(send ? await send(call, request, notes) : estimated(body), headers)
+    const named = await readModel(request, maxBodyBytes)
+    const { model = '' } = named
+    const offer = offers.find(model, planOf(subject))
+    if (!offer || !answers(offer.provider, 'anthropic-messages')) {
+      const message = `The model ${JSON.stringify(model.slice(0, 64))} is not offered for these calls.`
+      return errorAnswer(400, 'unknown_model', message, headers)
+    }
+    const body = await named.send(offer.sent).text()
+    const { provider } = offer
+    const call = { api: API, body, signal: request.signal, subject, isFree: true } as const
+    const isCounted = provider.secret && answers(provider, API)
+    const answer = isCounted ? await send(provider, call, request, notes) : estimated(body)
+    return withHeaders(answer, headers)
   }
 }
 

@@ -17,7 +17,10 @@ export interface GatewayObjects extends LimitsNamespace {
   ): ReturnType<LimitsNamespace['get']> & StoreMemory
 }
 
-/** The variables and secrets of the gateway. `README.md` says how to set them. */
+/**
+ * The variables and secrets of the gateway, beside the keys and addresses that `providers.ts` names. `README.md` says
+ * how to set them.
+ */
 export interface Env {
   /** The Durable Objects that hold keys and counts. `wrangler.jsonc` binds them. */
   readonly LIMITS?: GatewayObjects
@@ -30,15 +33,7 @@ export interface Env {
   readonly STORE?: string
   /** The milliseconds that the store may take for an answer. @default '1000' */
   readonly STORE_TIMEOUT_MS?: string
-  /** The key to call OpenAI, or a compatible API, with. */
-  readonly OPENAI_API_KEY?: string
-  /** @default 'https://api.openai.com/v1' */
-  readonly OPENAI_BASE_URL?: string
-  /** The key to call Anthropic with. */
-  readonly ANTHROPIC_API_KEY?: string
-  /** @default 'https://api.anthropic.com' */
-  readonly ANTHROPIC_BASE_URL?: string
-  /** The models to offer, separated by commas. @default the list in `models.ts` */
+  /** The models to offer, separated by commas. @default all that have a price at a provider that is on */
   readonly MODELS?: string
   /** The seconds in which a provider must begin to answer. @default '600' */
   readonly ANSWER_TIMEOUT_SECONDS?: string

@@ -1,4 +1,3 @@
-import { modelHandler, type ModelApi } from '@sluice/ai'
 import { operatorHandler } from '@sluice/cloudflare/operator'
 import { ConfigError } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
@@ -11,24 +10,25 @@ import { finish } from './finish.ts'
 import type { Env } from './env.ts'
 import { errorAnswer, notConfigured } from './errors.ts'
 import { keyVerifier } from './keys.ts'
-import { limiterFor, MAX_OUTPUT, MIN_OUTPUT } from './limits.ts'
-import { modelList, modelNamed, offeredModels, prices, type Provider } from './models.ts'
+import { limiterFor, planOf, PLAN_NAMES } from './limits.ts'
+import { ALIASES, PROVIDERS } from './providers.ts'
+import { callHandler, type CallHandler, type SendTo } from './providers/handlers.ts'
+import { describeModel, modelList } from './providers/model-list.ts'
+import { answers, offersOf } from './providers/offers.ts'
+import type { Api } from './providers/provider.ts'
+import { forward } from './providers/send.ts'
 import { standIn } from './stand-in.ts'
 import { inKnownStore, storeOf } from './store.ts'
-import { forward, upstreamsOf } from './upstream.ts'
 
 export { Limits } from './objects.ts'
 
-/** The format of each address. */
+/** The kind of calls at each address. */
 const CALLS = {
   '/v1/chat/completions': 'openai-chat',
   '/v1/responses': 'openai-responses',
   '/v1/embeddings': 'openai-embeddings',
   '/v1/messages': 'anthropic-messages',
-} as const satisfies Record<string, ModelApi>
-
-const providerOf = (api: ModelApi): Provider =>
-  api === 'anthropic-messages' ? 'anthropic' : 'openai'
+} as const satisfies Record<string, Api>
 
 const MODELS = '/v1/models'
 const COUNT_TOKENS = '/v1/messages/count_tokens'
@@ -38,7 +38,6 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
 
 const HEALTH = '/health'
 
-type Handler = (request: Request, ...context: CallContext) => Promise<Response>
 type Gateway = (request: Request, ...context: CallContext) => Promise<Response>
 
 /** An isolate has one `env`; another would have limits, keys and providers of its own. */
@@ -67,83 +66,59 @@ function createGateway(env: Env): Gateway {
   const limiter = limiterFor(counting.store)
   const verify = inKnownStore(keyVerifier(limiter), counting, LIMITS)
   const operator = LIMITS && token ? operatorHandler(LIMITS, { token }) : undefined
-  const models = offeredModels(env)
-  const upstreams = upstreamsOf(env)
-  const hasUpstream = Object.keys(upstreams).length > 0
+  const offers = offersOf(env, PROVIDERS, ALIASES, PLAN_NAMES)
+  const hasProvider = offers.providers.some(({ secret }) => secret)
   const settings = callSettings(env)
-  const shared = createCalls(settings, prices)
+  const shared = createCalls(settings)
   const findSubject = shared.subject(verify)
 
-  const handlerOf = (api: ModelApi) =>
-    modelHandler<CallContext>(
-      limiter,
-      {
-        ...shared.options,
-        subject: findSubject,
-        api,
-        models: models[providerOf(api)],
-        prices,
-        maxOutput: MAX_OUTPUT,
-        minOutput: MIN_OUTPUT,
-        headers: ['x-ratelimit', 'openai', 'draft'],
-      },
-      (call, request, notes) => {
-        const provider = providerOf(api)
-        const upstream = upstreams[provider]
-        return shared.send(
-          upstream ? provider : 'stand-in',
-          call,
-          request,
-          notes,
-          (signal, headers) => {
-            const toSend = { ...call, signal }
-            return upstream ? forward(upstream, toSend, headers) : standIn(toSend)
-          },
-        )
-      },
+  const send: SendTo = (provider, call, request, notes) =>
+    shared.send(provider, call, request, notes, (signal, headers) =>
+      provider.secret
+        ? forward(provider, { ...call, signal }, headers)
+        : standIn({ ...call, signal }),
     )
-  const calls = new Map<string, { provider: Provider; handle: Handler }>(
+  const calls = new Map<string, CallHandler | undefined>(
     Object.entries(CALLS).map(([path, api]) => [
       path,
-      { provider: providerOf(api), handle: handlerOf(api) },
+      callHandler({ limiter, offers, api, planOf, findSubject, send }, (prices) => ({
+        ...shared.options(prices),
+        headers: ['x-ratelimit', 'openai', 'draft'],
+      })),
     ]),
   )
-  const { anthropic } = upstreams
-  const handle = tokenCounting(
-    limiter,
-    findSubject,
-    settings.maxBodyBytes,
-    anthropic &&
-      ((call, request, notes) =>
-        shared.send('anthropic', call, request, notes, (signal, headers) =>
-          forward(anthropic, { ...call, signal }, headers, '/count_tokens'),
-        )),
+  const { maxBodyBytes } = settings
+  calls.set(
+    COUNT_TOKENS,
+    tokenCounting({ limiter, offers, planOf, findSubject, send }, maxBodyBytes),
   )
-  calls.set(COUNT_TOKENS, { provider: 'anthropic', handle })
 
   /** Answers with the model of this name, or with all models without one. */
   async function showModels(
     request: Request,
     notes: CallNotes,
-    provider: Provider,
+    apis: readonly Api[],
     id: string,
   ): Promise<Response> {
-    const found = await findSubject(request, notes)
-    if (found instanceof Refusal) {
-      const { status, code, message, headers } = found.options
+    const subject = await findSubject(request, notes)
+    if (subject instanceof Refusal) {
+      const { status, code, message, headers } = subject.options
       return errorAnswer(status, code, message, headers)
     }
-    const names = models[provider]
-    const answer = id === '' ? modelList(names, provider) : modelNamed(id, names, provider)
-    if (answer) return Response.json(answer)
-    const message = `${JSON.stringify(id.slice(0, 64))} is not offered: add it to the setting MODELS`
+    const plan = planOf(subject)
+    if (id === '') return Response.json(modelList(offers.list(apis, plan)))
+    const offer = offers.find(id, plan)
+    if (offer && apis.some((api) => answers(offer.provider, api))) {
+      return Response.json(describeModel(id, offer))
+    }
+    const message = `${JSON.stringify(id.slice(0, 64))} is not offered: GET ${MODELS} lists the models that are.`
     return errorAnswer(404, 'model_not_found', message)
   }
 
   console.log(`Keys and budgets are in ${counting.name}.`)
-  const providers = (['openai', 'anthropic'] as const).map((id) => ({
+  const providers = PROVIDERS.map(({ id }) => ({
     id,
-    configured: upstreams[id] !== undefined,
+    configured: offers.providers.some((one) => one.id === id && one.secret),
   }))
   const health = createHealth(verify, providers, shared.states)
 
@@ -159,27 +134,39 @@ function createGateway(env: Env): Gateway {
       if (request.method === 'GET' || request.method === 'HEAD') return health()
       return errorAnswer(405, 'method_not_allowed', 'Use GET.', { allow: 'GET, HEAD' })
     }
-    // Anthropic's clients send this header with every request.
-    const client = request.headers.has('anthropic-version') ? 'anthropic' : 'openai'
-    const call = calls.get(path)
     const id = modelIn(path)
-    const provider = id === undefined ? call?.provider : client
-    if (provider === undefined) return errorAnswer(404, 'not_found', 'There is nothing here.')
+    const apis = id === undefined ? apisAt(path) : apisOf(request)
+    if (apis.length === 0) return errorAnswer(404, 'not_found', 'There is nothing here.')
     notes.address = id === undefined ? path : MODELS
     const method = id === undefined ? 'POST' : 'GET'
     if (request.method !== method) {
       return errorAnswer(405, 'method_not_allowed', `Use ${method}.`, { allow: method })
     }
+    const isAnswered = offers.providers.some((one) => apis.some((api) => answers(one, api)))
     // Without any provider, a stand-in answers to this machine only.
-    if (hasUpstream ? !upstreams[provider] : !LOOPBACK.has(hostname)) {
-      const name = provider === 'openai' ? 'OPENAI_API_KEY' : 'ANTHROPIC_API_KEY'
-      return notConfigured(`${name} is not set, so this gateway has no model to call.`)
+    if (!isAnswered || !(hasProvider || LOOPBACK.has(hostname))) {
+      const one = PROVIDERS.find((provider) => apis.some((api) => answers(provider, api)))
+      const key = one ? `${one.key} is not set, nor is another` : 'There is no'
+      return notConfigured(`${key} key of a provider that answers such calls.`)
     }
-    return call ? call.handle(request, notes, ctx) : showModels(request, notes, provider, id ?? '')
+    const call = calls.get(path)
+    return call ? call(request, notes, ctx) : showModels(request, notes, apis, id ?? '')
   }
 
   return (request, notes, ctx) => shared.serve(notes, ctx, () => route(request, notes, ctx))
 }
+
+/** Returns the kind of calls at an address. */
+function apisAt(path: string): readonly Api[] {
+  if (path === COUNT_TOKENS) return ['anthropic-messages']
+  return Object.hasOwn(CALLS, path) ? [CALLS[path as keyof typeof CALLS]] : []
+}
+
+/** Returns the kinds of calls that a client makes: Anthropic's send this header with every request. */
+const apisOf = ({ headers }: Request): readonly Api[] =>
+  headers.has('anthropic-version')
+    ? ['anthropic-messages']
+    : ['openai-chat', 'openai-responses', 'openai-embeddings']
 
 /** Returns the name in the path of a model, nothing for that of the list, and `undefined` for any other path. */
 function modelIn(path: string): string | undefined {

@@ -8,6 +8,7 @@ import {
   type Limiter,
   type Policy,
   type Store,
+  type Subject,
 } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
 
@@ -62,11 +63,14 @@ const PLANS = {
   },
 }
 
-/** The most output tokens of one answer, and so what a call reserves until its usage is known. */
-export const MAX_OUTPUT = 8_192
+/** The plan of keys without one, or with one that is gone. */
+const DEFAULT_PLAN = 'starter'
 
-/** The fewest: a call is sent with as many as its budgets have room for, and denied below this. */
-export const MIN_OUTPUT = 256
+export const PLAN_NAMES: readonly string[] = Object.keys(PLANS)
+
+/** Returns the plan of a subject. */
+export const planOf = ({ plan }: Subject): string =>
+  typeof plan === 'string' && Object.hasOwn(PLANS, plan) ? plan : DEFAULT_PLAN
 
 /** A day's budget within the tenant's, for requests that have these dimensions. */
 const within = (name: string, per: string[], limit: Limit): Policy =>
@@ -98,7 +102,7 @@ const policies = [
 export function limiterFor(store: Store): Limiter {
   return createLimiter({
     store,
-    plans: definePlans(PLANS, { defaultPlan: 'starter' }),
+    plans: definePlans(PLANS, { defaultPlan: DEFAULT_PLAN }),
     policies,
     // By which `sluice stop` stops a tenant, and `sluice raise` gives it more.
     extensions: [

@@ -1,18 +1,20 @@
-import { estimateRequest, tokenCounter, type CallToSend, type ModelApi } from '@sluice/ai'
+import { estimateRequest, tokenCounter } from '@sluice/ai'
+import type { Api } from './providers/provider.ts'
+import type { CallToForward } from './providers/send.ts'
 import { chat } from './stand-in/chat.ts'
 import type { Format, StandInAnswer } from './stand-in/format.ts'
 import { messages } from './stand-in/messages.ts'
 import { responses } from './stand-in/responses.ts'
 
 /** The formats of texts; embeddings have none. */
-const FORMATS: Readonly<Partial<Record<ModelApi, Format>>> = {
+const FORMATS: Readonly<Partial<Record<Api, Format>>> = {
   'openai-chat': chat,
   'openai-responses': responses,
   'anthropic-messages': messages,
 }
 
 const TEXT =
-  'This is the stand-in of the gateway, not a model: set OPENAI_API_KEY or ANTHROPIC_API_KEY to call a real one.'
+  'This is the stand-in of the gateway, not a model: set the key of a provider to call a real one.'
 const WORD_MS = 20
 
 /** A body as the model handler sends it: valid, and with one maximum. */
@@ -28,7 +30,7 @@ interface Body {
 }
 
 /** Answers a fixed text instead of a model. Its usage is that of the request and of the text. */
-export function standIn({ api, body: text, signal }: CallToSend): Response {
+export function standIn({ api, body: text, signal }: CallToForward): Response {
   const body = JSON.parse(text) as Body
   const format = FORMATS[api]
   if (format === undefined) return embeddings(body)

@@ -1,0 +1,13 @@
+import { ANTHROPIC, OPENAI } from './providers/ready-made.ts'
+import type { Aliases, Provider } from './providers/provider.ts'
+
+/** The providers. One is on when its key is set. Add your own, and take out those that you do not want. */
+export const PROVIDERS: readonly Provider[] = [OPENAI, ANTHROPIC]
+
+/**
+ * Other names of models, such as `fast`: a name of a model, or one by plan.
+ *
+ * @example
+ * { fast: 'gpt-6-luna', smart: { starter: 'gpt-6.2-sol', enterprise: 'claude-sonnet-5-5' } }
+ */
+export const ALIASES: Aliases = {}
