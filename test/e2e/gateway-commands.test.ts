@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { listApiKeys } from '@sluice/core/api-keys'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PROVIDERS } from '../../apps/worker/src/providers.ts'
+import { baseUrlVariable } from '../../apps/worker/src/providers/provider.ts'
 import {
   clientsOf,
   settingsOf,
@@ -171,6 +173,18 @@ it('env.ts, the README and npm run gateway have the same settings', async () => 
   // In the first column of its table.
   const listed = await namesIn('README.md', /(?<=^\|[^|]*)`([A-Z_]{5,})`/gm)
   expect(listed).toEqual(names)
+})
+
+it('the README and npm run gateway name the key and the address of each ready-made provider', async () => {
+  const keys = new Set(PROVIDERS.map(({ key }) => key))
+  expect(
+    new Set(PROVIDERS.map((one) => baseUrlVariable(one).replace(/BASE_URL$/, 'API_KEY'))),
+  ).toEqual(keys)
+  expect(await namesIn('README.md', /^\| `[a-z-]+` +\| `([A-Z_]+)` /gm)).toEqual(keys)
+  const settings = await readFile(join(folder, 'scripts/settings.mjs'), 'utf8')
+  const [, list = ''] = /const PROVIDERS = \[([^\]]+)\]/.exec(settings) ?? []
+  const named = Array.from(list.matchAll(/'(\w+)'/g), ([, name]) => `${name}_API_KEY`)
+  expect(new Set(named)).toEqual(keys)
 })
 
 /** The names that `pattern` finds in a file of the gateway. */

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { parseArgs, parseEnv } from 'node:util'
 
 /** The command that creates a key, in the folder of the gateway. */
 export const CREATE_KEY = 'npx @sluice/cli keys create --tenant acme --plan growth --yes'
@@ -16,7 +16,7 @@ stand-in answers instead of a model.
   --no-build        start the last build
   --help            print this text
 
-For a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY, in the environment or in
+For a real model, set the key of its provider, such as OPENAI_API_KEY, in the environment or in
 apps/worker/.dev.vars. The settings are in apps/worker/README.md.`
 
 const FILE = fileURLToPath(new URL('../.dev.vars', import.meta.url))
@@ -28,10 +28,6 @@ const VARIABLES = [
   'UPSTASH_REDIS_REST_URL',
   'UPSTASH_REDIS_REST_TOKEN',
   'STORE_TIMEOUT_MS',
-  'OPENAI_API_KEY',
-  'OPENAI_BASE_URL',
-  'ANTHROPIC_API_KEY',
-  'ANTHROPIC_BASE_URL',
   'MODELS',
   'ANSWER_TIMEOUT_SECONDS',
   'IDLE_TIMEOUT_SECONDS',
@@ -42,9 +38,14 @@ const VARIABLES = [
   'LOG_TENANTS',
 ]
 
-/** Adds the settings in `.dev.vars` to those of the environment, which take precedence. */
+/** The ready-made providers, as the names of their variables begin. Those of others are in `.dev.vars`. */
+const PROVIDERS = ['OPENAI', 'ANTHROPIC']
+
+/** Adds the settings in `.dev.vars` to those of the environment, which take precedence. Returns their names. */
 export function loadSettings() {
-  if (existsSync(FILE)) process.loadEnvFile(FILE)
+  if (!existsSync(FILE)) return []
+  process.loadEnvFile(FILE)
+  return Object.keys(parseEnv(readFileSync(FILE, 'utf8')))
 }
 
 /** Parses the command line. Throws an error that names the invalid option. */
@@ -66,10 +67,12 @@ export function parseOptions(args) {
   return { help, build: !values['no-build'], port: number, state }
 }
 
-/** Reads the settings of the gateway. Throws if half of them are missing. */
-export function settingsIn(env) {
+/** Reads the settings of the gateway, and those that `.dev.vars` names. Throws if half of them are missing. */
+export function settingsIn(env, named = []) {
+  const ofProviders = PROVIDERS.flatMap((name) => [`${name}_API_KEY`, `${name}_BASE_URL`])
+  const names = new Set([...VARIABLES, ...ofProviders, ...named])
   const variables = Object.fromEntries(
-    VARIABLES.filter((name) => env[name]).map((name) => [name, env[name]]),
+    [...names].filter((name) => env[name]).map((name) => [name, env[name]]),
   )
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, STORE } = variables
   if (!url !== !token) {
@@ -78,7 +81,7 @@ export function settingsIn(env) {
       `${missing} is not set: set both of UPSTASH_REDIS_REST_URL and _TOKEN, or neither`,
     )
   }
-  const hasProvider = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'].some((name) => variables[name])
+  const hasProvider = Object.keys(variables).some((name) => name.endsWith('_API_KEY'))
   return {
     variables,
     hasRedis: Boolean(url) && STORE !== 'objects',

@@ -38,8 +38,8 @@ function end(code) {
 async function start() {
   const options = parseOptions(process.argv.slice(2))
   if (options.help) return console.log(HELP)
-  loadSettings()
-  const { variables, hasRedis, ...defaults } = settingsIn(process.env)
+  const named = loadSettings()
+  const { variables, hasRedis, ...defaults } = settingsIn(process.env, named)
   if (options.build) {
     console.log('Building the gateway …')
     await build(onStop)

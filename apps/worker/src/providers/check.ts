@@ -6,7 +6,7 @@ export function assertProvider(provider: Provider, all: readonly Provider[]): vo
   const { id, apis, url, auth = 'bearer', query = {}, key, prices, models = ['any'] } = provider
   const assert = (field: string, isValid: boolean, rule: string): void => {
     if (isValid) return
-    throw new ConfigError('invalid_option', `${String(id)}.${field} in src/providers.ts`, rule)
+    throw new ConfigError('invalid_option', `${id}.${field} in src/providers.ts`, rule)
   }
   const isId = typeof id === 'string' && /^[a-z][a-z\d-]{0,31}$/.test(id)
   assert('id', isId, 'must be small letters, digits and dashes')

@@ -31,9 +31,9 @@ export async function readModel(request: Request, maxBytes: number): Promise<Nam
   const find = nameFinder()
   let place: Place | undefined
   let length = 0
-  while (reader && !place && length <= maxBytes) {
-    const { done, value } = await reader.read()
-    if (done) break
+  while (!place && length <= maxBytes) {
+    const { value } = (await reader?.read()) ?? {}
+    if (value === undefined) break
     chunks.push(value)
     length += value.byteLength
     place = find(value)
@@ -43,8 +43,10 @@ export async function readModel(request: Request, maxBytes: number): Promise<Nam
     send(model) {
       const isSame = !place || model === undefined || model === place.name
       const parts = isSame ? chunks : withName(chunks, place as Place, model)
-      const body = reader && streamOf(parts, reader)
-      return new Request(request, { body: body ?? null, signal: request.signal })
+      const body = reader ? streamOf(parts, reader) : null
+      const { method, signal } = request
+      // Node.js wants to hear that a stream is sent.
+      return new Request(request, { method, body, signal, duplex: 'half' } as RequestInit)
     },
   }
 }

@@ -12,9 +12,6 @@ export const PATHS = {
 /** A kind of call. */
 export type Api = keyof typeof PATHS
 
-/** The header that a key is sent in. */
-export type Auth = 'bearer' | 'x-api-key' | 'api-key'
-
 /** A provider of models. */
 export interface Provider {
   /** Its name before the slash of `provider/model`: small letters, digits and dashes. */
@@ -26,8 +23,8 @@ export interface Provider {
    * to fill in, such as `<account>`.
    */
   readonly url: string
-  /** @default 'bearer', for `Authorization: Bearer` */
-  readonly auth?: Auth
+  /** The header of its key. @default 'bearer', for `Authorization: Bearer` */
+  readonly auth?: 'bearer' | 'x-api-key' | 'api-key'
   /** Parameters of each address, such as Azure's `api-version`. @default none */
   readonly query?: Readonly<Record<string, string>>
   /** The name of the secret that holds its key, such as `OPENAI_API_KEY`. It is on when the secret is set. */

@@ -69,7 +69,7 @@ export async function forward(
 
 function addressOf({ baseUrl, apis, query }: ProviderInUse, api: Api): string {
   const own = Array.isArray(apis) ? undefined : (apis as Partial<Record<Api, string>>)[api]
-  const parameters = query ? `?${new URLSearchParams(query)}` : ''
+  const parameters = query ? `?${new URLSearchParams(query).toString()}` : ''
   return baseUrl + (own ?? PATHS[api]) + parameters
 }
 
