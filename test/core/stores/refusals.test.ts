@@ -113,13 +113,12 @@ describe.each(Object.entries(MISTAKES))('a script of your own that %s', (_, { lu
   })
 
   it.each(NAMES)('is reported with the message of Redis: an algorithm, %s', async (name) => {
-    const rules = slidingWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })()
-    const policy: Policy = () =>
-      rules.map((rule) => {
-        const { algorithm } = rule
-        const twin = (params: readonly number[]) => ({ ...algorithm.lua(params), check: lua })
-        return { ...rule, algorithm: { ...algorithm, id: `test.${says.length}`, lua: twin } }
-      })
+    const [rule] = slidingWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })()
+    if (!rule) throw new Error('slidingWindow has a rule')
+    const { algorithm } = rule
+    const twin = (params: readonly number[]) => ({ ...algorithm.lua(params), check: lua })
+    const own = { ...algorithm, id: `test.${says.length}`, lua: twin }
+    const policy: Policy = () => [{ ...rule, algorithm: own }]
     const problems: string[] = []
     const problem = ({ message }: { message: string }) => void problems.push(message)
     const extensions = [listen({ problem })]

@@ -9,7 +9,7 @@ import {
 } from '@sluice/core'
 import { attempt, adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
-import { look, settingsOf, settingText, usedOf } from '@sluice/core/internal/operator'
+import { lookInStore, settingsOf, settingText, usedOf } from '@sluice/core/internal/operator'
 import { durationText, subjectText, unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { asCommandError, type CommandError } from '../errors.ts'
@@ -47,15 +47,13 @@ ${LIMITER_USAGE}`,
         }
       }
     }
-    const decision = await look(limiter, subject)
+    const decision = await lookInStore(limiter, subject)
     const settings = await settingsOf(limiter, subject)
-    const { at, plan, source, policies, skipped, degraded } = decision
+    const { at, plan, source, policies, skipped } = decision
     const adapted = adaptedAmong(limiter, policies)
     return {
       text: useText(subject, decision, settings, adapted),
-      json: { subject, at, plan, source, degraded, policies, skipped, settings, adapted },
-      // Nobody knows what is left.
-      ...(degraded && { exitCode: 1 }),
+      json: { subject, at, plan, source, policies, skipped, settings, adapted },
     }
   },
 }
@@ -147,7 +145,7 @@ function adaptedAmong(limiter: Limiter, policies: readonly PolicyState[]): Adapt
 
 function useText(
   subject: Readonly<Record<string, string>>,
-  { plan, policies, skipped, degraded }: Decision,
+  { plan, policies, skipped }: Decision,
   settings: readonly ConfigurationEntry[],
   adapted: readonly AdaptedPolicy[],
 ): string {
@@ -162,9 +160,6 @@ function useText(
   ])
   return [
     `${subjectText(subject)}${plan === undefined ? '' : ` (plan ${plan})`}`,
-    ...(degraded
-      ? [`The store did not answer (${degraded.cause}): these are not its counts.`]
-      : []),
     table(['policy', 'used', 'of', 'left', 'unit', 'returns', ''], rows),
     ...skipped.map(({ name, why }) => `${name} takes no part: ${why.replace('_', ' ')}`),
     ...(adapted.length > 0 ? ['', 'Adapted to an upstream:'] : []),

@@ -1,10 +1,16 @@
-import { definitionOf, type Decision, type Limiter } from '@sluice/core'
+import {
+  definitionOf,
+  StoreError,
+  type Decision,
+  type Limiter,
+  type StoreErrorCode,
+} from '@sluice/core'
 import { explain, explanationText, type Explanation } from '@sluice/core/explain'
 import { amountOf, assertNotRefused, stopText } from '@sluice/core/internal/operator'
 import { askerText, asksText, timeText } from '@sluice/core/internal/text'
 import { writeRefusal } from '../doctor/database.ts'
 import { countOf, textOf, type Command, type Result, type Values } from '../command.ts'
-import { ifInstalled, installed, refuse } from '../errors.ts'
+import { asCommandError, ifInstalled, installed, refuse, type CommandError } from '../errors.ts'
 import { moreText, table } from '../format.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
 import { noneText, recordedDenials } from '../recorded-denials.ts'
@@ -59,11 +65,7 @@ ${LIMITER_USAGE}`,
         asksText(cost, denied?.at),
         ...(stopped === undefined ? [] : [stopped]),
         explanationText(stopped === undefined ? explanation : withoutRaises(explanation)),
-        ...(refusal === undefined
-          ? []
-          : [
-              `The store refuses to write (${refusal}), so onStoreError decides each call. To find out why: sluice doctor`,
-            ]),
+        ...(refusal === undefined ? [] : [refusalText(refusal)]),
         ...users.lines,
       ].join('\n'),
       json: {
@@ -72,12 +74,26 @@ ${LIMITER_USAGE}`,
         denial: denied?.id,
         stopped,
         refusal,
+        error: errorOf(degraded?.cause, refusal),
         ...explanation,
         users: users.list,
       },
       exitCode: degraded || refusal !== undefined ? 1 : 0,
     }
   },
+}
+
+const refusalText = (refusal: string): string =>
+  `The store refuses to write (${refusal}), so onStoreError decides each call. To find out why: sluice doctor`
+
+/** Returns the failure of the store, as the other commands print it. */
+function errorOf(cause: StoreErrorCode | undefined, refusal: string | undefined) {
+  if (cause === undefined && refusal === undefined) return undefined
+  const text = refusal === undefined ? 'The store failed' : refusalText(refusal)
+  const { code, message } = asCommandError(
+    new StoreError(cause ?? 'store_refused', text),
+  ) as CommandError
+  return { code, message }
 }
 
 /** Leaves out the limits that would let a request pass: a stop is to be ended, not outbid. */

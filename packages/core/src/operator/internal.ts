@@ -5,6 +5,7 @@ export {
   fullSubject,
   lacksExtension,
   look,
+  lookInStore,
   settingsOf,
   unlessLacking,
   usedOf,

@@ -20,6 +20,13 @@ export async function look(limiter: Limiter, subject: Dimensions): Promise<Decis
   return decision
 }
 
+/** As `look`. @throws StoreError When the store did not decide: then nobody knows what is left. */
+export async function lookInStore(limiter: Limiter, subject: Dimensions): Promise<Decision> {
+  const decision = await look(limiter, subject)
+  if (decision.degraded) throw new StoreError(decision.degraded.cause, 'The store failed')
+  return decision
+}
+
 /** Completes a subject, so that all policies count for it. */
 export function fullSubject(limiter: Limiter, subject: Dimensions): Dimensions {
   const { rules } = definitionOf(limiter)

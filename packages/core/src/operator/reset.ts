@@ -7,7 +7,7 @@ import { onRoutes, policiesToReset } from '../limiter/reset.ts'
 import { definitionOf } from '../limiter/runtime.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import { settingText } from './change-settings.ts'
-import { fullSubject, look, settingsOf, usedOf } from './look.ts'
+import { fullSubject, lookInStore, settingsOf, usedOf } from './look.ts'
 import {
   type Dimensions,
   type OperatorAnswer,
@@ -50,7 +50,10 @@ export async function resetUse(
   const parts = rules.flatMap((rule) => partsOf(rule, subject, routes, words))
   const used = []
   for (const { rule, part } of parts) {
-    const { policies: states } = await look(limiter, fullSubject(limiter, { ...subject, ...part }))
+    const { policies: states } = await lookInStore(
+      limiter,
+      fullSubject(limiter, { ...subject, ...part }),
+    )
     const state = states.find(({ name }) => name === rule.name)
     if (state) used.push({ policy: rule.name, subject: part, used: usedOf(state), unit: rule.unit })
   }

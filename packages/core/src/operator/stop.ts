@@ -1,9 +1,8 @@
 /* The stop of a tenant, or of a part of one. */
-import { StoreError } from '../errors.ts'
 import { definitionOf, runtimeOf } from '../limiter/runtime.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import { changeSettings } from './change-settings.ts'
-import { fullSubject, look, settingsOf } from './look.ts'
+import { fullSubject, lookInStore, settingsOf } from './look.ts'
 import { type Dimensions, type OperatorAnswer, type OperatorTask, refuse } from './task.ts'
 import { endOfStop, nameOf, stopsOf } from './stop-of.ts'
 import { untilOf } from './until.ts'
@@ -28,8 +27,7 @@ export async function stop(
   const policies = stoppablePolicies(task, subject)
   // Fails in the words of the store. A decision without it would have the code alone.
   await settingsOf(limiter, subject)
-  const { policies: states, degraded } = await look(limiter, fullSubject(limiter, subject))
-  if (degraded) throw new StoreError(degraded.cause, 'The store failed')
+  const { policies: states } = await lookInStore(limiter, fullSubject(limiter, subject))
   const shadows = policies.filter(
     (name) => !states.some((state) => state.name === name && state.enforced),
   )
