@@ -24,6 +24,7 @@ declare const summarise: (data: unknown, signal?: AbortSignal) => Promise<{
   usage: { total_tokens: number }; tokens: number; isUnreadable: boolean; isCutOff: boolean
 }>
 declare const connection: { host: string }
+declare const OPENAI: object, ANTHROPIC: object
 declare module '@react-router/dev/routes' {
   export type RouteConfig = { path: string }[]
   export function route(path: string, file: string, children?: RouteConfig): { path: string }
