@@ -3,8 +3,13 @@ import { errorAnswer } from '../errors.ts'
 import type { ProviderInUse } from './in-use.ts'
 import { PATHS, type Api } from './provider.ts'
 
-/** Anthropic's betas that cost nothing beside tokens. Others are not passed on. */
+/**
+ * Anthropic's betas that cost nothing beside tokens. Others are not passed on. A field of a body that is let through needs
+ * its beta: without it, Anthropic refuses the call.
+ */
 const BETAS: ReadonlySet<string> = new Set([
+  'advanced-tool-use-2025-11-20',
+  'context-management-2025-06-27',
   'extended-cache-ttl-2025-04-11',
   'interleaved-thinking-2025-05-14',
   'output-128k-2025-02-19',
@@ -55,7 +60,7 @@ export async function forward(
   const { status, ok } = answer
   if (status !== 401) {
     // Providers quote a key in their errors, each in its own way.
-    const told = ok ? answer.body : (await answer.text()).replaceAll(secret, '[redacted]')
+    const told = ok ? answer.body : (await textOf(answer)).replaceAll(secret, '[redacted]')
     return new Response(told, { status, headers })
   }
   // The client's own key is good, and the provider's message shows a part of the operator's.
@@ -66,6 +71,9 @@ export async function forward(
   headers.set('x-should-retry', 'false')
   return errorAnswer(502, 'upstream_unauthorized', message, Object.fromEntries(headers))
 }
+
+/** An error that breaks off is one still: nothing is billed for it. */
+const textOf = (answer: Response): Promise<string> => answer.text().catch(() => '')
 
 function addressOf({ baseUrl, apis, query }: ProviderInUse, api: Api): string {
   const own = Array.isArray(apis) ? undefined : (apis as Partial<Record<Api, string>>)[api]
