@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { ConfigError } from '@sluice/core'
 import { limiterFor } from './src/limits.ts'
+import { tenantIdsIn } from './src/spend/recording.ts'
 import { storeOf } from './src/store.ts'
 
 // Here, unlike in the Worker, nobody remembers which of them counts.
@@ -11,4 +12,6 @@ if (env.LIMITS && env.UPSTASH_REDIS_REST_URL && !env.STORE) {
   throw new ConfigError('invalid_option', 'STORE', rule)
 }
 
-export const limiter = limiterFor(storeOf(env).store)
+export const limiter = limiterFor(storeOf(env).store, {
+  tenantIds: tenantIdsIn(env.TENANT_IDS),
+})

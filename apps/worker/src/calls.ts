@@ -11,7 +11,12 @@ import { createProviderStates } from './provider-states.ts'
 import { createSending, Unanswered } from './sending.ts'
 
 /** The values that handlers get beside a request. */
-export type CallContext = [notes: CallNotes, ctx: ExecutionContext]
+export type CallContext = [notes: CallNotes, ctx: RequestContext]
+
+/** The part of an `ExecutionContext` that handlers use. */
+interface RequestContext {
+  waitUntil(promise: Promise<unknown>): void
+}
 
 /** Creates the parts that all calls share: their records, their time, and the advice to their clients. */
 export function createCalls(settings: CallSettings) {
@@ -67,7 +72,7 @@ export function createCalls(settings: CallSettings) {
     /** Serves a request. Its line is logged now, or once its answer has passed. */
     async serve(
       notes: CallNotes,
-      ctx: ExecutionContext,
+      ctx: RequestContext,
       handle: () => Response | Promise<Response>,
     ): Promise<Response> {
       const answer = finish(await handle(), notes)

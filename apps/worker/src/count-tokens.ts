@@ -1,18 +1,10 @@
 import { estimateRequest } from '@sluice/ai'
-import {
-  denialBody,
-  rateLimitHeaders,
-  Refusal,
-  tooManyRequests,
-  withHeaders,
-} from '@sluice/core/http'
+import { withHeaders } from '@sluice/core/http'
 import { errorAnswer } from './errors.ts'
+import { decideFree } from './free-request.ts'
 import type { CallHandler, CallParts } from './providers/handlers.ts'
 import { readModel } from './providers/model-in-body.ts'
 import { answers } from './providers/offers.ts'
-
-/** It costs a request, and nothing else: Anthropic counts for free. */
-const COST = { request: 1, token: 0, usd: 0, call: 0 }
 
 const API = 'anthropic-count-tokens'
 
@@ -25,18 +17,9 @@ export function tokenCounting(
   maxBodyBytes: number,
 ): CallHandler {
   return async (request, notes, ctx) => {
-    const subject = await findSubject(request, notes)
-    if (subject instanceof Refusal) {
-      const { status, code, message, headers } = subject.options
-      return errorAnswer(status, code, message, headers)
-    }
-    const waitUntil = (promise: Promise<unknown>) => ctx.waitUntil(promise)
-    const decision = await limiter.check(subject, { cost: COST, waitUntil })
-    const headers = rateLimitHeaders(decision, ['x-ratelimit', 'openai', 'draft'])
-    if (!decision.allowed) {
-      const { error, message } = denialBody(decision)
-      return errorAnswer(tooManyRequests(decision).status, error, message, headers)
-    }
+    const allowed = await decideFree(limiter, findSubject, request, notes, ctx)
+    if (allowed instanceof Response) return allowed
+    const { subject, headers } = allowed
     if (!(Number(request.headers.get('content-length') ?? Infinity) <= maxBodyBytes)) {
       const message = `The body must be at most ${maxBodyBytes} bytes, and its length given.`
       return errorAnswer(413, 'body_too_large', message, headers)

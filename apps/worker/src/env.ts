@@ -33,6 +33,10 @@ export interface Env {
   readonly STORE?: string
   /** The milliseconds that the store may take for an answer. @default '1000' */
   readonly STORE_TIMEOUT_MS?: string
+  /** The secret of the operator's addresses below `/admin`, of 32 characters or more. @default none: they do not exist */
+  readonly ADMIN_KEY?: string
+  /** The names of tenants in usage: `plain` or `hashed`. @default 'plain' */
+  readonly TENANT_IDS?: string
   /** The models to offer, separated by commas. @default all that have a price at a provider that is on */
   readonly MODELS?: string
   /** The seconds in which a provider must begin to answer. @default '600' */

@@ -1,3 +1,4 @@
+import { waitUntil } from '@sluice/cloudflare/wait-until'
 import { operatorHandler } from '@sluice/cloudflare/operator'
 import { ConfigError } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
@@ -17,6 +18,9 @@ import { describeModel, modelList } from './providers/model-list.ts'
 import { answers, offersOf } from './providers/offers.ts'
 import type { Api } from './providers/provider.ts'
 import { forward } from './providers/send.ts'
+import { adminAddresses } from './spend/admin-addresses.ts'
+import { ownUsage } from './spend/own-usage.ts'
+import { tenantIdsIn } from './spend/recording.ts'
 import { standIn } from './stand-in.ts'
 import { inKnownStore, storeOf } from './store.ts'
 
@@ -33,6 +37,7 @@ const CALLS = {
 const MODELS = '/v1/models'
 const COUNT_TOKENS = '/v1/messages/count_tokens'
 const OPERATOR = '/sluice'
+const USAGE = '/v1/usage'
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -63,14 +68,16 @@ export default {
 function createGateway(env: Env): Gateway {
   const { LIMITS, SLUICE_OBJECTS_TOKEN: token } = env
   const counting = storeOf(env)
-  const limiter = limiterFor(counting.store)
+  const limiter = limiterFor(counting.store, { tenantIds: tenantIdsIn(env.TENANT_IDS), waitUntil })
   const verify = inKnownStore(keyVerifier(limiter), counting, LIMITS)
   const operator = LIMITS && token ? operatorHandler(LIMITS, { token }) : undefined
+  const admin = adminAddresses(limiter, env.ADMIN_KEY)
   const offers = offersOf(env, PROVIDERS, ALIASES, PLAN_NAMES)
   const hasProvider = offers.providers.some(({ secret }) => secret)
   const settings = callSettings(env)
   const shared = createCalls(settings)
   const findSubject = shared.subject(verify)
+  const showUsage = ownUsage(limiter, findSubject)
 
   const send: SendTo = (provider, call, request, notes) =>
     shared.send(provider, call, request, notes, (signal, headers) =>
@@ -125,7 +132,7 @@ function createGateway(env: Env): Gateway {
   function route(
     request: Request,
     notes: CallNotes,
-    ctx: ExecutionContext,
+    ctx: CallContext[1],
   ): Response | Promise<Response> {
     const { hostname, pathname } = new URL(request.url)
     const path = pathname.replace(/\/+$/, '')
@@ -133,6 +140,12 @@ function createGateway(env: Env): Gateway {
     if (path === HEALTH) {
       if (request.method === 'GET' || request.method === 'HEAD') return health()
       return errorAnswer(405, 'method_not_allowed', 'Use GET.', { allow: 'GET, HEAD' })
+    }
+    const ofAdmin = admin(path)
+    if (ofAdmin) return onlyGet(request) ?? ofAdmin(request)
+    if (path === USAGE) {
+      notes.address = USAGE
+      return onlyGet(request) ?? showUsage(request, notes, ctx)
     }
     const id = modelIn(path)
     const apis = id === undefined ? apisAt(path) : apisOf(request)
@@ -155,6 +168,11 @@ function createGateway(env: Env): Gateway {
 
   return (request, notes, ctx) => shared.serve(notes, ctx, () => route(request, notes, ctx))
 }
+
+const onlyGet = ({ method }: Request): Response | undefined =>
+  method === 'GET'
+    ? undefined
+    : errorAnswer(405, 'method_not_allowed', 'Use GET.', { allow: 'GET' })
 
 /** Returns the kind of calls at an address. */
 function apisAt(path: string): readonly Api[] {

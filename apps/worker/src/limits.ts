@@ -11,6 +11,7 @@ import {
   type Subject,
 } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
+import { recordSpend, type SpendOptions } from './spend/recording.ts'
 
 /**
  * The limits of a tenant by plan, over all of its keys and models; and, within it, of each team, user, key and
@@ -99,13 +100,14 @@ const policies = [
 ]
 
 /** Creates the limiter of all model calls. Each policy counts by tenant, so one Durable Object decides about a call. */
-export function limiterFor(store: Store): Limiter {
+export function limiterFor(store: Store, spend?: SpendOptions): Limiter {
   return createLimiter({
     store,
     plans: definePlans(PLANS, { defaultPlan: DEFAULT_PLAN }),
     policies,
-    // By which `sluice stop` stops a tenant, and `sluice raise` gives it more.
     extensions: [
+      recordSpend(spend),
+      // By which `sluice stop` stops a tenant, and `sluice raise` gives it more.
       runtimeConfiguration({
         allow: {
           rpm: ['limit'],

@@ -1,12 +1,15 @@
 import { LimitsObject } from '@sluice/cloudflare/durable-object'
+import { usageOperations } from '@sluice/usage'
 import type { StoreChange, StoreMemory } from './env.ts'
 import { OBJECTS } from './store.ts'
 
 /** The field that holds the name of the store. */
 const STORE = 'store'
 
-/** The Durable Objects of the gateway: one for each tenant, and `home` for keys and the name of the store. */
+/** The Durable Objects of the gateway: one for each tenant, and `home` for keys, usage and the name of the store. */
 export class Limits extends LimitsObject implements StoreMemory {
+  protected override readonly own = { operations: usageOperations }
+
   async countedIn(store: string, change: StoreChange): Promise<string | undefined> {
     const { storage } = this.ctx
     // An object that holds something has an alarm: keys may be there before any call.

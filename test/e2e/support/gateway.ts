@@ -103,11 +103,18 @@ export const settingsOf = ({ url, token }: Pick<Store, 'url' | 'token'>) => ({
   UPSTASH_REDIS_REST_TOKEN: token,
 })
 
+/** The key of the operator's addresses below `/admin`, and the header that has it. */
+export const ADMIN = { ADMIN_KEY: 'the-key-of-the-operator-of-the-gateway' }
+export const asAdmin = { authorization: `Bearer ${ADMIN.ADMIN_KEY}` }
+
 const TOKEN = 'the-token-of-the-operator-of-the-gateway'
 
 /** The settings with which a gateway lets its operator in, and those of the operator's terminal. */
 export const OPERATED = { SLUICE_OBJECTS_TOKEN: TOKEN }
-export const terminalOf = ({ url }: App) => ({ ...OPERATED, SLUICE_OBJECTS_URL: `${url}/sluice` })
+export const terminalOf = ({ url }: Pick<App, 'url'>) => ({
+  ...OPERATED,
+  SLUICE_OBJECTS_URL: `${url}/sluice`,
+})
 
 /** The limiter of the gateway, and the making of keys in its store. */
 function keysIn(store: LimiterStore) {
@@ -141,10 +148,12 @@ export interface GatewayStack extends AsyncDisposable {
   readonly provider: GatewayProvider
 }
 
+type Variables = Record<string, string>
+
 /** Starts the gateway over Durable Objects. */
-export async function startGatewayStack(): Promise<GatewayStack> {
+export async function startGatewayStack(variables: Variables = {}): Promise<GatewayStack> {
   const provider = await startProvider()
-  const gateway = await startGateway({ ...upstreamsAt(provider), ...OPERATED })
+  const gateway = await startGateway({ ...upstreamsAt(provider), ...OPERATED, ...variables })
   return {
     url: gateway.url,
     keys: keysOf(gateway),
@@ -161,10 +170,10 @@ export interface RedisStack extends GatewayStack {
   readonly keys: Awaited<ReturnType<typeof startKeys>>
 }
 
-export async function startRedisStack(): Promise<RedisStack> {
+export async function startRedisStack(variables: Variables = {}): Promise<RedisStack> {
   const keys = await startKeys()
   const provider = await startProvider()
-  const gateway = await startGateway(upstreamsAt(provider), keys.store)
+  const gateway = await startGateway({ ...upstreamsAt(provider), ...variables }, keys.store)
   return {
     url: gateway.url,
     keys,
@@ -178,7 +187,10 @@ export async function startRedisStack(): Promise<RedisStack> {
 }
 
 /** The stores that a gateway may have, with the one it has by default first. */
-export const STACKS: readonly (readonly [store: string, start: () => Promise<GatewayStack>])[] = [
+export const STACKS: readonly (readonly [
+  store: string,
+  start: (variables?: Variables) => Promise<GatewayStack>,
+])[] = [
   ['Durable Objects', startGatewayStack],
   ['Redis', startRedisStack],
 ]

@@ -1,5 +1,6 @@
 /** Options of `pageDocument`. */
 export interface DocumentOptions {
+  /** The title of the document, and its heading. */
   readonly title: string
   /** Returns the markup below the title. Styles that a script adds need the nonce. */
   readonly body: (nonce: string) => string
