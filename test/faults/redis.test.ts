@@ -56,7 +56,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   })
 
   const HANGS: Record<string, readonly [hang: () => unknown, wake: () => unknown]> = {
-    paused: [() => redis.client('PAUSE', 2_000, 'ALL'), () => {}],
+    paused: [() => redis.client('PAUSE', 5_000, 'ALL'), () => {}],
     'stopped by a signal': [
       () => process.kill(server.pid, 'SIGSTOP'),
       () => process.kill(server.pid, 'SIGCONT'),
