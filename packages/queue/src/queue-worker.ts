@@ -67,7 +67,9 @@ export class QueueWorker<Data> implements Worker {
       throw invalidOption('work.untilIdle', 'must be true or false', this.#untilIdle)
     }
     const onFailed = options.onFailed ?? ((id) => logFailed(parts.name, id))
-    this.#onFailed = assertFunction('work.onFailed', onFailed)
+    assertFunction('work.onFailed', onFailed)
+    // It may be async, and is not awaited.
+    this.#onFailed = (id) => new Promise((resolve) => resolve(onFailed(id))).catch(logThrown)
     const { signal } = options
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw invalidOption('work.signal', 'must be an AbortSignal', signal)
@@ -173,7 +175,7 @@ export class QueueWorker<Data> implements Worker {
       const every = leaseMs / 3
       this.#renewAt = isDue ? Date.now() + every : Math.min(this.#renewAt, Date.now() + every)
     }
-    for (const id of turn.died) this.#reportFailed(id)
+    for (const id of turn.died) this.#onFailed(id)
     for (const job of turn.claimed) {
       this.#running.set(job.id, new RunningJob(job, this.#parts, leaseEndsAt))
     }
@@ -236,15 +238,6 @@ export class QueueWorker<Data> implements Worker {
     this.#running.delete(job.id)
     this.#results.push(result)
     this.#sleeper.wake()
-  }
-
-  #reportFailed(id: string): void {
-    try {
-      // It may be async, and is not awaited.
-      Promise.resolve(this.#onFailed(id)).catch(logThrown)
-    } catch (error) {
-      logThrown(error)
-    }
   }
 
   /** Another worker has the job. */
