@@ -106,7 +106,22 @@ export function limitedQueue<
   assertBetween(between)
   assertMeasure(measure, runtime)
   const maxJobs = assertPositiveInteger('limitedQueue.maxJobs', options.maxJobs ?? 1_000_000)
-  const queueParts = partsFrom(limiter, runtime, parse, options)
+  const leaseMs = durationMs('limitedQueue.lease', options.lease ?? '30s')
+  if (leaseMs < LEAST_LEASE_MS) {
+    throw invalid('lease', 'must be at least five seconds', options.lease)
+  }
+  const queueParts: QueueParts<Data> = {
+    name: assertName('limitedQueue.name', options.name),
+    limiter,
+    runtime,
+    parse,
+    attempts: assertPositiveInteger('limitedQueue.attempts', options.attempts ?? 5, 1_000),
+    backoffMs: durationMs('limitedQueue.backoff', options.backoff ?? '1s'),
+    leaseMs,
+    keepFailedMs: durationMs('limitedQueue.keepFailed', options.keepFailed ?? '14d'),
+    listeners: listenersOf(runtime.store, options.name),
+    time: () => ({ now: runtime.clock(), clockIsInjected: runtime.clockIsInjected }),
+  }
   const { name, listeners } = queueParts
 
   type Added = AddOptions<Dimension, Unit, Plan> & { readonly data: Data }
@@ -156,35 +171,6 @@ export function limitedQueue<
   })
   parts.set(queue, queueParts)
   return queue
-}
-
-/** Checks the options that are the same for every job. */
-function partsFrom<Data>(
-  limiter: Limiter,
-  runtime: LimiterRuntime,
-  parse: (data: unknown) => Data,
-  {
-    name,
-    attempts = 5,
-    backoff = '1s',
-    lease = '30s',
-    keepFailed = '14d',
-  }: LimitedQueueOptions<Data>,
-): QueueParts<Data> {
-  const leaseMs = durationMs('limitedQueue.lease', lease)
-  if (leaseMs < LEAST_LEASE_MS) throw invalid('lease', 'must be at least five seconds', lease)
-  return {
-    name: assertName('limitedQueue.name', name),
-    limiter,
-    runtime,
-    parse,
-    attempts: assertPositiveInteger('limitedQueue.attempts', attempts, 1_000),
-    backoffMs: durationMs('limitedQueue.backoff', backoff),
-    leaseMs,
-    keepFailedMs: durationMs('limitedQueue.keepFailed', keepFailed),
-    listeners: listenersOf(runtime.store, name),
-    time: () => ({ now: runtime.clock(), clockIsInjected: runtime.clockIsInjected }),
-  }
 }
 
 /** Divides jobs into as many as one call takes. */

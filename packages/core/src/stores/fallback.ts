@@ -94,7 +94,9 @@ export function withFallback(
           const isOver = known && known === outage && isFromStore(reply)
           if (isOver && reply.place === (known.origin ?? reply.place)) {
             outage = undefined
-            report(recoveryFrom(known, request.now))
+            const seconds = Math.max(1, Math.ceil((request.now - known.since) / 1_000))
+            const message = `${known.place ?? 'The store'} is back after ${seconds} s`
+            report({ code: 'store_recovered', message })
           }
         }
         return reply
@@ -128,11 +130,6 @@ async function decideLocally(local: Store, request: StoreRequest): Promise<Store
     if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
   }
   return reply
-}
-
-function recoveryFrom({ since, place }: Outage, now: number): StoreReport {
-  const seconds = Math.max(1, Math.ceil((now - since) / 1_000))
-  return { code: 'store_recovered', message: `${place ?? 'The store'} is back after ${seconds} s` }
 }
 
 /** Returns false if a store around the store has decided by itself. */
