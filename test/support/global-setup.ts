@@ -1,5 +1,5 @@
 import { startRedisServer } from '@sluice/local'
-import type { TestProject } from 'vitest/node'
+import type { TestProject, Vitest } from 'vitest/node'
 import { running } from '../suites.ts'
 import { startRedisCluster } from './redis-cluster.ts'
 
@@ -22,5 +22,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('clusterPorts', cluster?.nodes.map(({ port }) => port) ?? [])
   return async () => {
     await Promise.all([redis.stop(), cluster?.stop()])
+    assertNamed(project.vitest)
   }
+}
+
+/** Vitest passes a run whose name, `-t`, matches no test. */
+function assertNamed({ config, state }: Vitest): void {
+  const { testNamePattern } = config
+  const hasRun = state
+    .getTestModules()
+    .some(({ children }) =>
+      [...children.allTests()].some((test) => test.result().state !== 'skipped'),
+    )
+  if (!testNamePattern || hasRun) return
+  console.error(`NOT TESTED. No test has a name that matches ${testNamePattern.source}`)
+  process.exitCode = 1
 }

@@ -166,7 +166,7 @@ export interface Problem {
   readonly source?: 'subject' | 'resolver'
   /** The name of the store that failed, if the limiter's has several. */
   readonly place?: string | undefined
-  /** The error that was thrown, if one was. */
+  /** The error that was thrown, if its `code` and text are not those of the problem: a `StoreError` is the problem itself. */
   readonly error?: unknown
 }
 
