@@ -62,7 +62,10 @@ function limit({ name, scope, unit, burst, remaining, resetMs }: PolicyState): H
   const share = burst === 0 ? 0 : Math.min(100, (100 * used) / burst)
   return html`<li>
     <p class="sluice-limit">
-      <span>${unitOf(unit)} of the ${scope} <code>${name}</code></span>
+      <span
+        >${unitOf(unit)} of the ${scope === 'tenant' ? 'organisation' : scope}
+        <code>${name}</code></span
+      >
       <span><strong>${amountOf(unit, remaining)}</strong> left</span>
     </p>
     <svg

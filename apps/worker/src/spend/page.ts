@@ -44,6 +44,8 @@ const STYLE = `
 .sluice td button { padding: 2px 6px; border: 1px solid transparent; border-radius: 6px; background: none; color: var(--sluice-accent); font: inherit; font-weight: 600; }
 .sluice td button:focus-visible { outline: 2px solid var(--sluice-accent); outline-offset: 2px; }
 .sluice .sluice-scroll :is(th, td) { padding-right: 12px; }
+.sluice .sluice-scroll thead th:not(.sluice-text) { text-align: right; }
+.sluice .sluice-scroll tbody th { min-width: 110px; white-space: normal; overflow-wrap: anywhere; }
 `
 
 /** The markup of the answers is made by the Worker, which escapes each text in it. */
@@ -52,6 +54,7 @@ const KEPT = 'sluice-operator-key'
 const of = (id) => document.getElementById(id)
 const [enter, ask, view, limits, status] = ['enter', 'ask', 'view', 'limits-view', 'status'].map(of)
 let latest
+let note = ''
 
 function arrange() {
   const has = sessionStorage.getItem(KEPT) !== null
@@ -74,7 +77,7 @@ async function get(path, parameters) {
     const text = await answer.text()
     if (asked !== latest) return undefined
     if (answer.ok) {
-      status.textContent = ''
+      status.textContent = note
       return text
     }
     if (answer.status === 401 || answer.status === 403) {
@@ -106,8 +109,13 @@ async function show() {
   if (markup === undefined) return
   view.innerHTML = markup
   limits.replaceChildren()
-  status.textContent = 'As of ' + new Date().toLocaleTimeString() + '. Isolates save what they have counted every 5 seconds.'
+  note = status.textContent = 'As of ' + new Date().toLocaleTimeString() + '. Isolates save what they have counted every 5 seconds.'
 }
+
+// This month, in UTC.
+const today = new Date().toISOString().slice(0, 10)
+ask.elements.from.value = today.slice(0, 8) + '01'
+ask.elements.to.value = today
 
 enter.addEventListener('submit', (event) => {
   event.preventDefault()
@@ -122,7 +130,7 @@ ask.addEventListener('submit', (event) => {
 ask.addEventListener('change', () => void show())
 of('leave').addEventListener('click', () => {
   sessionStorage.removeItem(KEPT)
-  status.textContent = ''
+  note = status.textContent = ''
   arrange()
 })
 of('csv').addEventListener('click', async () => {

@@ -90,14 +90,12 @@ function daysView(from: number, to: number, groups: readonly SpendGroup[]): Html
 const MEMBERS: readonly Name[] = ['tenant', 'team', 'user', 'key']
 
 function tableView(groups: readonly SpendGroup[], by: readonly Name[], usd: number): Html {
-  const heads = [
-    ...by.map((name) => TITLES[name]?.[0] ?? name),
-    'Spent',
-    'Share',
-    'Requests',
-    'Denied',
-    'Tokens',
-  ]
+  const names = by.map(
+    (name) => html`<th scope="col" class="sluice-text">${TITLES[name]?.[0] ?? name}</th>`,
+  )
+  const numbers = ['Spent', 'Share', 'Requests', 'Denied', 'Tokens'].map(
+    (head) => html`<th scope="col" class="${MINOR.has(head) ? 'sluice-minor' : ''}">${head}</th>`,
+  )
   const shown = groups.slice(0, MAX_LINES)
   const more = groups.length - shown.length
   const label = by.map((name) => TITLES[name]?.[0].toLowerCase() ?? name).join(', ')
@@ -112,7 +110,7 @@ function tableView(groups: readonly SpendGroup[], by: readonly Name[], usd: numb
       <table>
         <thead>
           <tr>
-            ${heads.map((head) => html`<th scope="col" class="${MINOR.has(head) ? 'sluice-minor' : ''}">${head}</th>`)}
+            ${names} ${numbers}
           </tr>
         </thead>
         <tbody>
