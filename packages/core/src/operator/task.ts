@@ -6,7 +6,7 @@ import type { Limiter } from '../limiter/limiter.ts'
 /** The dimensions of a subject, by name. */
 export type Dimensions = Readonly<Record<string, string>>
 
-/** How texts name what their reader can do: in the words of a command line, or of a JSON body. */
+/** The names of what the reader of a text can do: in the words of a command line, or of a JSON body. */
 export interface OperatorWords {
   /** Names an option: `--until 24h`. `true` is the value of a flag. */
   readonly option: (name: string, value?: string | true) => string
@@ -57,6 +57,7 @@ export function refuse(text: string, kind?: OperatorError['kind']): never {
   throw new OperatorError(text, kind)
 }
 
+/** The sentence behind a change that was made. */
 export const CHANGED = 'Changed. It applies in every isolate within 5 seconds.'
 
 /** Returns the answer about a change, after it was made, or without it. */
