@@ -158,6 +158,18 @@ const MUTANTS: Readonly<Record<string, readonly [algorithm: Algorithm, claim: st
     changed('lua-block', { lua: summedTooEarly }),
     'of 60 checks of a leased limit of 20, at most 20 are allowed',
   ],
+  'claims that its units slide': [
+    changed('slides', { traits: { slides: true } }),
+    'units of an algorithm that slides count for a window, whenever they are charged',
+  ],
+  'tells another end of its window': [
+    changed('no-end', { traits: { ...right.traits, windowEnd: () => 0 } }),
+    'all units return at windowEnd, and none before',
+  ],
+  'tells an end of its window that is too late': [
+    changed('late-end', { traits: { ...right.traits, windowEnd: (_, now) => now + 60_000 } }),
+    'all units return at windowEnd, and none before',
+  ],
   'does not compile in Lua': [
     changed('lua-broken', { lua: withLua(() => ({ check: 'fits = = true' })) }),
     'a denial changes nothing',

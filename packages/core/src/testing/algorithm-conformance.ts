@@ -6,6 +6,7 @@ import { settlementOf } from '../reservations/settlements.ts'
 import { keyCases } from './key-cases.ts'
 import { canBeLeased } from '../leases/lease.ts'
 import { growingCases, policyCases, settlingCases } from './policy-cases.ts'
+import { traitCases } from './trait-cases.ts'
 import { register, type MakeStore, type TestFramework } from './suite.ts'
 
 /** The options of a policy under test. */
@@ -48,6 +49,7 @@ export function algorithmConformance(options: AlgorithmConformance): void {
     describe(name, () => {
       register({ it }, policyCases(policyOf, rule.windowMs), make)
       register({ it }, keyCases(policyOf), make)
+      register({ it }, traitCases(policyOf, rule), make)
       if (settlement) {
         register({ it }, settlingCases(policyOf, rule.algorithm.traits?.held === true), make)
         register({ it }, growingCases(policyOf, canBeLeased(rule)), make)
