@@ -308,6 +308,30 @@ describe('the extensions', () => {
     expect((await other.check(ACME)).allowed).toBe(true)
   })
 
+  it('may name an operation as the page says: no name of Sluice has another beginning', () => {
+    const root = fileURLToPath(new URL('../../packages/', import.meta.url))
+    const names = globSync('*/src/**/*.ts', { cwd: root }).flatMap((path) =>
+      Array.from(
+        readFileSync(join(root, path), 'utf8').matchAll(
+          /OperationKind<[^=]*= \{\s+name: ['`]([^'`]+)/g,
+        ),
+        ([, name = '']) => name,
+      ),
+    )
+    const kept = Array.from(
+      /those that begin with ([^]*?), are/.exec(page)?.[1]?.matchAll(/`(\w+\.)`/g) ?? [],
+      ([, one = '']) => one,
+    )
+    expect(names.length).toBeGreaterThan(12)
+    const others = names.filter(
+      (name) => name.includes('.') && !kept.some((one) => name.startsWith(one)),
+    )
+    expect(others).toEqual([])
+    expect(
+      kept.filter((one) => one !== 'queue.' && !names.some((name) => name.startsWith(one))),
+    ).toEqual([])
+  })
+
   it('of a limiter that lacks one throw an error that names it', async () => {
     const limiter = createLimiter({ store: memory(), policies: [rpm(1)] })
     await expect(setOverloaded(limiter, true)).rejects.toThrow(/overload/)
