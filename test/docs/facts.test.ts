@@ -35,7 +35,7 @@ const isPage = (url: string): boolean => {
   const { hostname, pathname } = new URL(url)
   if (/^(?:api|your-[a-z]+)\.|^(?:doi\.org|en\.wikipedia\.org)$|\.example\b/.test(hostname))
     return false
-  return !/^\/(?:v1\b.*)?$/.test(pathname) && !HOME.has(url)
+  return !/^\/(?:(?:api\/)?v1(?:beta)?\b.*)?$/.test(pathname) && !HOME.has(url)
 }
 /** Front pages that are not at the root of their site. */
 const HOME = new Set(['https://svelte.dev/docs/kit'])
@@ -105,6 +105,8 @@ for (const [fact, url, day] of dueFacts(Date.now())) {
 it.each([
   ['https://nextjs.org/docs/messages/middleware-to-proxy', true],
   ['https://api.openai.com/v1/chat/completions', false],
+  ['https://openrouter.ai/api/v1', false],
+  ['https://docs.x.ai/api', true],
   ['https://hono.dev/', false],
   ['https://app.example/api/ai', false],
 ])('%s is a page to list: %s', (url, expected) => {

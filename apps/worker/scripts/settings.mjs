@@ -41,7 +41,18 @@ const VARIABLES = [
 ]
 
 /** The ready-made providers, as the names of their variables begin. Those of others are in `.dev.vars`. */
-const PROVIDERS = ['OPENAI', 'ANTHROPIC']
+const PROVIDERS = [
+  'OPENAI',
+  'ANTHROPIC',
+  'AZURE',
+  'DEEPSEEK',
+  'GEMINI',
+  'GROQ',
+  'MISTRAL',
+  'OPENROUTER',
+  'WORKERS_AI',
+  'XAI',
+]
 
 /** Adds the settings in `.dev.vars` to those of the environment, which take precedence. Returns their names. */
 export function loadSettings() {

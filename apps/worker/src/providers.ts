@@ -1,8 +1,30 @@
-import { ANTHROPIC, OPENAI } from './providers/ready-made.ts'
+import {
+  ANTHROPIC,
+  AZURE,
+  DEEPSEEK,
+  GEMINI,
+  GROQ,
+  MISTRAL,
+  OPENAI,
+  OPENROUTER,
+  WORKERS_AI,
+  XAI,
+} from './providers/ready-made.ts'
 import type { Aliases, Provider } from './providers/provider.ts'
 
 /** The providers. One is on when its key is set. Add your own, and take out those that you do not want. */
-export const PROVIDERS: readonly Provider[] = [OPENAI, ANTHROPIC]
+export const PROVIDERS: readonly Provider[] = [
+  OPENAI,
+  ANTHROPIC,
+  AZURE,
+  DEEPSEEK,
+  GEMINI,
+  GROQ,
+  MISTRAL,
+  OPENROUTER,
+  WORKERS_AI,
+  XAI,
+]
 
 /**
  * Other names of models, such as `fast`: a name of a model, or one by plan.

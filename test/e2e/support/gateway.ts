@@ -17,6 +17,8 @@ const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
 /** A request as the provider received it. */
 interface ProviderRequest {
   readonly path: string
+  /** The parameters behind it, with their "?". */
+  readonly search: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -33,8 +35,10 @@ export interface GatewayProvider extends AsyncDisposable {
 export async function startProvider(): Promise<GatewayProvider> {
   const requests: ProviderRequest[] = []
   const server = await serve(async (request) => {
+    const { pathname: path, search } = new URL(request.url)
     const received: ProviderRequest = {
-      path: new URL(request.url).pathname,
+      path,
+      search,
       headers: Object.fromEntries(request.headers),
       body: (request.method === 'POST' ? await request.json() : {}) as ProviderRequest['body'],
     }

@@ -3,7 +3,7 @@ import type { Limiter, Subject } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
 import type { CallContext } from '../calls.ts'
 import type { ProviderInUse } from './in-use.ts'
-import { readModel } from './model-in-body.ts'
+import { readModel, withModel } from './model-in-body.ts'
 import { namedPrices } from './named-prices.ts'
 import type { Offer } from './offer.ts'
 import { answers, type Offers } from './offers.ts'
@@ -57,19 +57,22 @@ export function callHandler(
   const { providers, listed } = offers
   const handlerOf = (provider: ProviderInUse, models: ReadonlyMap<string, Offer>) => {
     const prices = namedPrices(provider.prices, models)
+    const sentBy = new Map(Array.from(models.values(), ({ name, sent }) => [name, sent]))
     return modelHandler<Context>(
       limiter,
       {
         ...optionsFor(prices),
         subject: (_, subject) => subject,
         api,
-        models: Array.from(models.values(), ({ sent }) => sent),
+        models: [...sentBy.keys()],
         prices,
         includeUsage: provider.includeUsage ?? true,
       },
       (call, request, _, notes) => {
         const model = prices.nameOf(call.model) ?? call.model
-        return send(provider, { ...call, api, model }, request, notes)
+        // Only now: which maximum a call has, and whether it thinks, follows from our name.
+        const body = withModel(call.body, call.model, sentBy.get(call.model) ?? call.model)
+        return send(provider, { ...call, api, model, body }, request, notes)
       },
     )
   }
@@ -93,7 +96,7 @@ export function callHandler(
     const offer = named.model === undefined ? undefined : offers.find(named.model, planOf(subject))
     const handle = offer && handlers.get(offer.provider)
     return handle
-      ? handle(named.send(offer.sent), subject, ...context)
+      ? handle(named.send(offer.name), subject, ...context)
       : refuse(named.send(), subject, ...context)
   }
 }

@@ -42,7 +42,7 @@ export async function readModel(request: Request, maxBytes: number): Promise<Nam
     model: place?.name,
     send(model) {
       const isSame = !place || model === undefined || model === place.name
-      const parts = isSame ? chunks : withName(chunks, place as Place, model)
+      const parts = isSame ? chunks : withPlace(chunks, place as Place, model)
       const body = reader ? streamOf(parts, reader) : null
       const { method, signal } = request
       // Node.js wants to hear that a stream is sent.
@@ -99,7 +99,7 @@ function parsed(bytes: readonly number[]): string | undefined {
 }
 
 /** Returns the chunks with another name in this place. */
-function withName(
+function withPlace(
   chunks: readonly Uint8Array[],
   { start, end }: Place,
   name: string,
@@ -128,4 +128,12 @@ function streamOf(
     },
     cancel: (reason) => reader.cancel(reason),
   })
+}
+
+/** Returns a body with another name of its model, which is the first member as the handler writes it. */
+export function withModel(body: string, from: string, to: string): string {
+  if (from === to) return body
+  const head = `{"model":${JSON.stringify(from)}`
+  if (body.startsWith(head)) return `{"model":${JSON.stringify(to)}${body.slice(head.length)}`
+  return JSON.stringify({ ...(JSON.parse(body) as object), model: to })
 }

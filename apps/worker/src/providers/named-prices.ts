@@ -2,13 +2,13 @@ import type { Prices } from '@sluice/ai'
 import type { Offer } from './offer.ts'
 
 /**
- * Returns the prices of a provider, which also know a model by the provider's name. They count it under the name that is
- * listed: usage names it so, and so do policies that count by model.
+ * Returns the prices of a provider, which count a model under the name that is listed: usage names it so, and policies
+ * that count by model keep two providers apart.
  *
  * @param listed The offers of the provider, by that name.
  */
 export function namedPrices(prices: Prices, listed: ReadonlyMap<string, Offer>): Prices {
-  const nameBySent = new Map([...listed].map(([name, { sent }]) => [sent, name]))
+  const listedBy = new Map([...listed].map(([id, { name }]) => [name, id]))
   return {
     ...prices,
     get(name) {
@@ -16,6 +16,6 @@ export function namedPrices(prices: Prices, listed: ReadonlyMap<string, Offer>):
       return prices.get(offer ? (prices.nameOf(offer.name) ?? '') : name)
     },
     spellings: (model) =>
-      [model, ...prices.spellings(model)].map((name) => nameBySent.get(name) ?? name),
+      [model, ...prices.spellings(model)].map((name) => listedBy.get(name) ?? name),
   }
 }

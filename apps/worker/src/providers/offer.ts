@@ -25,17 +25,22 @@ export const snapshotOf = (offer: Offer | undefined, date: string): Offer | unde
     ? { ...offer, name: offer.name + date, sent: offer.sent + date }
     : undefined
 
-/** Returns all models of a provider. @throws ConfigError When one has no price. */
+/** Returns all models of a provider. @throws ConfigError When there is none, or one has no price. */
 export function modelsOf(provider: ProviderInUse): Offer[] {
   const { id, prices, models = [...prices.models().keys()] } = provider
   const pairs = Array.isArray(models)
     ? (models as readonly string[]).map((name) => [name, name] as const)
     : Object.entries(models as Readonly<Record<string, string>>)
+  const option = `${id}.prices in src/providers.ts`
+  if (pairs.length === 0 && provider.secret) {
+    const rule = 'must list the models to offer, with their prices: it has none'
+    throw new ConfigError('invalid_option', option, rule)
+  }
   return pairs.map(([name, sent]) => {
     const hasPrice = prices.unknownModel !== 'deny' || prices.nameOf(name) !== undefined
     if (hasPrice) return { provider, name, sent }
     const rule = `must list ${JSON.stringify(name)}, which models offers: add its price, or take it out of models`
-    throw new ConfigError('invalid_option', `${id}.prices in src/providers.ts`, rule)
+    throw new ConfigError('invalid_option', option, rule)
   })
 }
 

@@ -57,8 +57,8 @@ export function offersOf(
   }
   assertAliases(aliases, plans, find)
   const targetOf = (name: string, plan: string): string => {
-    const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined
-    return (typeof target === 'object' ? target[plan] : target) ?? name
+    const target = own(aliases, name)
+    return (typeof target === 'object' ? own(target, plan) : target) ?? name
   }
   return {
     providers,
@@ -72,6 +72,10 @@ export function offersOf(
       }),
   }
 }
+
+/** Returns an own member: clients choose the names. */
+const own = <Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined
 
 function namesIn(list: string | undefined): string[] | undefined {
   const names = list?.split(',').map((name) => name.trim()) ?? []

@@ -23,7 +23,7 @@ export interface Provider {
    * to fill in, such as `<account>`.
    */
   readonly url: string
-  /** The header of its key. @default 'bearer', for `Authorization: Bearer` */
+  /** The header of its key. @default 'x-api-key' for Anthropic's calls, 'bearer' (`Authorization: Bearer`) for others */
   readonly auth?: 'bearer' | 'x-api-key' | 'api-key'
   /** Parameters of each address, such as Azure's `api-version`. @default none */
   readonly query?: Readonly<Record<string, string>>

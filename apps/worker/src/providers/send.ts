@@ -38,6 +38,12 @@ const PASSED = [
   'x-should-retry',
 ]
 
+/**
+ * The words by which a 400 says that the key is wrong: https://docs.x.ai/docs/key-information/debugging and, of Gemini,
+ * https://github.com/continuedev/continue/issues/10290
+ */
+const REFUSED_KEY = /API_KEY_INVALID|incorrect API key/i
+
 /** A call to forward. */
 export type CallToForward = Pick<CallToSend, 'body' | 'signal'> & { readonly api: Api }
 
@@ -58,14 +64,14 @@ export async function forward(
   })
   const headers = copied(answer.headers, PASSED)
   const { status, ok } = answer
-  if (status !== 401) {
+  const text = ok ? '' : await textOf(answer)
+  if (status !== 401 && !(status === 400 && REFUSED_KEY.test(text))) {
     // Providers quote a key in their errors, each in its own way.
-    const told = ok ? answer.body : (await textOf(answer)).replaceAll(secret, '[redacted]')
+    const told = ok ? answer.body : text.replaceAll(secret, '[redacted]') || null
     return new Response(told, { status, headers })
   }
   // The client's own key is good, and the provider's message shows a part of the operator's.
   console.error(`${provider.id} refuses the key of the gateway.`)
-  await answer.body?.cancel()
   const message = 'The provider refuses the key of this gateway.'
   headers.delete('content-type')
   headers.set('x-should-retry', 'false')
@@ -81,8 +87,9 @@ function addressOf({ baseUrl, apis, query }: ProviderInUse, api: Api): string {
   return baseUrl + (own ?? PATHS[api]) + parameters
 }
 
-function headersFor({ auth = 'bearer', secret = '' }: ProviderInUse, api: Api, client: Headers) {
+function headersFor(provider: ProviderInUse, api: Api, client: Headers): Headers {
   const isAnthropic = api.startsWith('anthropic')
+  const { auth = isAnthropic ? 'x-api-key' : 'bearer', secret = '' } = provider
   const headers = isAnthropic ? anthropicHeaders(client) : copied(client, ['x-client-request-id'])
   headers.set('content-type', 'application/json')
   if (auth === 'bearer') headers.set('authorization', `Bearer ${secret}`)

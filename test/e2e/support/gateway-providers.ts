@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { baseUrlVariable } from '../../../apps/worker/src/providers/provider.ts'
+import { PROVIDERS } from '../fixtures/gateway-providers.ts'
+import { settingsOf, type GatewayProvider } from './gateway.ts'
+import { STORE_TIMEOUT_MS, type Store } from './target.ts'
+import { builtWorker, runWorker, type WorkerApp } from './workerd.ts'
+
+const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
+const providers = fileURLToPath(new URL('../fixtures/gateway-providers.ts', import.meta.url))
+
+/** The key of each provider, as the operator has set it. */
+export const keyOf = (id: string): string => `secret+of/${id}`
+
+/** The settings that put providers on, each at an address of its own below that of `provider`. */
+export function settingsFor({ url }: GatewayProvider, ids: readonly string[]) {
+  const on = PROVIDERS.filter(({ id }) => ids.includes(id))
+  return Object.fromEntries(
+    on.flatMap((one) => [
+      [one.key, keyOf(one.id)],
+      [baseUrlVariable(one), `${url}/${one.id}`],
+    ]),
+  ) as Record<string, string>
+}
+
+let bundle: Promise<string> | undefined
+
+/** Starts the gateway with the providers of the fixture. */
+export async function startWithProviders(
+  variables: Record<string, string>,
+  store: Store,
+): Promise<WorkerApp> {
+  bundle ??= bundled()
+  const settings = { STORE_TIMEOUT_MS, ...settingsOf(store), ...variables }
+  return runWorker({ ...(await builtWorker(folder)), contents: await bundle }, settings)
+}
+
+async function bundled(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [`${folder}src/index.ts`],
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    conditions: ['workerd', 'worker'],
+    external: ['cloudflare:*'],
+    write: false,
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'providers',
+        setup(bundler) {
+          bundler.onResolve({ filter: /^\.\/providers\.ts$/ }, () => ({ path: providers }))
+        },
+      },
+    ],
+  })
+  return outputFiles[0]?.text ?? ''
+}
