@@ -11,10 +11,10 @@ const NO_KEY = `sk_${'0'.repeat(43)}`
 /** Answers whether the gateway can serve calls. */
 export type Health = () => Promise<Response>
 
-/** Creates the answer of a gateway that is configured. @param providers The id of each, and whether it has a key. */
+/** Creates the answer of a gateway that is configured. @param providers The ids of those that are on. */
 export function createHealth(
   verify: KeyVerifier,
-  providers: readonly { readonly id: string; readonly configured: boolean }[],
+  providers: readonly string[],
   states: ProviderStates,
   now: () => number = Date.now,
 ): Health {
@@ -40,7 +40,7 @@ export function createHealth(
           secondsAgo: Math.round((now() - known.at) / 1_000),
         }
       : { status: 'unknown' }
-    const told = providers.map(({ id, configured }) => ({ id, configured, last: states.last(id) }))
+    const told = providers.map((id) => ({ id, last: states.last(id) }))
     return healthAnswer(isUp ? 200 : 503, { configured: true, store, providers: told })
   }
 }

@@ -123,10 +123,7 @@ function createGateway(env: Env): Gateway {
   }
 
   console.log(`Keys and budgets are in ${counting.name}.`)
-  const providers = PROVIDERS.map(({ id }) => ({
-    id,
-    configured: offers.providers.some((one) => one.id === id && one.secret),
-  }))
+  const providers = offers.providers.flatMap(({ id, secret }) => (secret ? [id] : []))
   const health = createHealth(verify, providers, shared.states)
 
   function route(
