@@ -164,8 +164,9 @@ describe('sluice stop', () => {
     const tenant = `acme-${prefix}`
     app.write(
       'gateway.ts',
-      `import { limiterFor } from '../../../apps/worker/src/limits.ts'
-export const limiter = limiterFor(${JSON.stringify({ url, token })})`,
+      `import { upstash } from '@sluice/core/upstash'
+import { limiterFor } from '../../../apps/worker/src/limits.ts'
+export const limiter = limiterFor(upstash(${JSON.stringify({ url, token, timeoutMs: 30_000 })}))`,
     )
     const lines = (await say('stop', tenant, '--limits', 'gateway.ts', '--yes')).split('\n')
     const names = lines.slice(0, -1).map((line) => line.split(' ')[0])
