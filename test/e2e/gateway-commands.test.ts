@@ -169,7 +169,7 @@ describe('npm run gateway, with a provider', () => {
 it('env.ts, the README and npm run gateway have the same settings', async () => {
   const names = await namesIn('src/env.ts', /^ {2}readonly ([A-Z_]+)\?: string/gm)
   expect(names.size).toBeGreaterThan(5)
-  expect(await namesIn('scripts/settings.mjs', /^ {2}'([A-Z_]+)',$/gm)).toEqual(names)
+  expect(await listIn('VARIABLES')).toEqual(names)
   // In the first column of its table.
   const listed = await namesIn('README.md', /(?<=^\|[^|]*)`([A-Z_]{5,})`/gm)
   expect(listed).toEqual(names)
@@ -181,11 +181,17 @@ it('the README and npm run gateway name the key and the address of each ready-ma
     new Set(PROVIDERS.map((one) => baseUrlVariable(one).replace(/BASE_URL$/, 'API_KEY'))),
   ).toEqual(keys)
   expect(await namesIn('README.md', /^\| `[a-z-]+` +\| `([A-Z_]+)` /gm)).toEqual(keys)
-  const settings = await readFile(join(folder, 'scripts/settings.mjs'), 'utf8')
-  const [, list = ''] = /const PROVIDERS = \[([^\]]+)\]/.exec(settings) ?? []
-  const named = Array.from(list.matchAll(/'(\w+)'/g), ([, name]) => `${name}_API_KEY`)
+  const named = Array.from(await listIn('PROVIDERS'), (name) => `${name}_API_KEY`)
   expect(new Set(named)).toEqual(keys)
 })
+
+/** The names in a list of `npm run gateway`. */
+async function listIn(constant: string): Promise<Set<string | undefined>> {
+  const settings = await readFile(join(folder, 'scripts/settings.mjs'), 'utf8')
+  const [, list = ''] = settings.split(`const ${constant} = [`)
+  const [items = ''] = list.split(']')
+  return new Set(Array.from(items.matchAll(/'(\w+)'/g), ([, name]) => name))
+}
 
 /** The names that `pattern` finds in a file of the gateway. */
 async function namesIn(path: string, pattern: RegExp): Promise<Set<string | undefined>> {
