@@ -4,6 +4,7 @@ import { decisionOf, Refusal } from '@sluice/core/http'
 import { chargedFor, createCallLog } from './call-log.ts'
 import { notesOf, reservedBy, withNotes, type CallNotes } from './call-notes.ts'
 import type { CallSettings } from './call-settings.ts'
+import { errorAnswer } from './errors.ts'
 import { finish } from './finish.ts'
 import type { KeyVerifier } from './keys.ts'
 import type { ProviderInUse } from './providers/in-use.ts'
@@ -75,7 +76,13 @@ export function createCalls(settings: CallSettings) {
       ctx: RequestContext,
       handle: () => Response | Promise<Response>,
     ): Promise<Response> {
-      const answer = finish(await handle(), notes)
+      let answer
+      try {
+        answer = finish(await handle(), notes)
+      } catch (error) {
+        reportError(error)
+        answer = finish(errorAnswer(500, 'internal_error', 'The gateway has failed.'), notes)
+      }
       if (notes.isRunning !== true) ctx.waitUntil(log(notes, answer.status))
       return answer
     },
