@@ -30,11 +30,11 @@ beforeAll(async () => {
   await away[Symbol.asyncDispose]()
   const { store } = keys
   const settings = upstreamsAt(provider)
-  gateway = await startGateway({ ...settings, LOG_TENANTS: 'clear' }, store)
+  gateway = await startGateway(settings, store)
   silent = await startGateway({ ...settings, LOG_CALLS: 'off' }, store)
   cutOff = await startGateway({ ...upstreamsAt(away), PAUSE_SECONDS: '3000' }, store)
   const short = { ANSWER_TIMEOUT_SECONDS: '1', IDLE_TIMEOUT_SECONDS: '1' }
-  impatient = await startGateway({ ...settings, ...short }, store)
+  impatient = await startGateway({ ...settings, ...short, TENANT_IDS: 'hashed' }, store)
 })
 afterAll(async () => {
   for (const app of [gateway, silent, cutOff, impatient]) await app.stop()
@@ -127,6 +127,7 @@ const CALLS: Record<string, [outcome: string, call: (clients: Clients) => Promis
     ({ anthropic }) => anthropic.messages.countTokens({ model: message.model, ...asking }),
   ],
   'the list of models': ['answered', async ({ openai }) => read(openai.models.list())],
+  'the usage of a key': ['answered', ({ openai }) => openai.get('/usage')],
   'a model that is not offered': ['refused', ({ openai }) => openai.models.retrieve(SECRET)],
   'an unknown model': [
     'refused',
@@ -182,7 +183,7 @@ describe('the line of a call', () => {
     expect(gateway.logs.join('\n')).not.toContain(SECRET)
   })
 
-  it('has a digest of the tenant unless LOG_TENANTS is clear', async () => {
+  it('has a digest of the tenant with TENANT_IDS=hashed', async () => {
     const { key, tenant } = await keys.create()
     await failureOf(clientsWith(impatient, key, 'log-digest').openai.models.retrieve('none'))
     expect((await lineOf('log-digest')).tenant).toMatch(/^[\da-f]{16}$/)

@@ -269,7 +269,6 @@ describe('a setting', () => {
     ['MAX_BODY_BYTES', '1e9', '1 to '],
     ['UNANSWERED', 'free', 'keep or release'],
     ['LOG_CALLS', 'false', 'on or off'],
-    ['LOG_TENANTS', 'yes', 'hashed or clear'],
   ])('%s of %j is refused, with what is allowed', (name, value, allowed) => {
     expect(() => callSettings({ [name]: value })).toThrow(allowed)
     expect(() => callSettings({ [name]: value })).toThrow(name)

@@ -37,7 +37,6 @@ const VARIABLES = [
   'PAUSE_SECONDS',
   'MAX_BODY_BYTES',
   'LOG_CALLS',
-  'LOG_TENANTS',
 ]
 
 /** The ready-made providers, as the names of their variables begin. Those of others are in `.dev.vars`. */

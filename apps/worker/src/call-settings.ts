@@ -1,5 +1,6 @@
 import { ConfigError } from '@sluice/core'
 import type { Env } from './env.ts'
+import { tenantIdsIn } from './spend/recording.ts'
 
 /** The treatment of calls: their time, their size, and their records. */
 export interface CallSettings {
@@ -37,7 +38,7 @@ export function callSettings(env: Env): CallSettings {
     unanswered: oneOf(env, 'UNANSWERED', ['keep', 'release']),
     maxBodyBytes: wholeNumber(env, 'MAX_BODY_BYTES', 4_000_000, 1, MAX_BODY_BYTES),
     logsCalls: oneOf(env, 'LOG_CALLS', ['on', 'off']) === 'on',
-    logsTenants: oneOf(env, 'LOG_TENANTS', ['hashed', 'clear']) === 'clear',
+    logsTenants: tenantIdsIn(env.TENANT_IDS) === 'plain',
   }
 }
 

@@ -51,8 +51,6 @@ export interface Env {
   readonly MAX_BODY_BYTES?: string
   /** A line for each call in the log: `on` or `off`. @default 'on' */
   readonly LOG_CALLS?: string
-  /** The ids of tenants in the log: `hashed` or `clear`. @default 'hashed' */
-  readonly LOG_TENANTS?: string
 }
 
 /** Throws a `ConfigError` that names the variable, unless `url` is an address without credentials. */
