@@ -16,6 +16,7 @@ interface Gateway {
 
 // Its types, and the class of its objects, are of workerd.
 vi.mock('../../apps/worker/src/objects.ts', () => ({ Limits: undefined }))
+vi.mock('@sluice/cloudflare/wait-until', () => ({ waitUntil: () => {} }))
 const INDEX = new URL('../../apps/worker/src/index.ts', import.meta.url).href
 const { default: worker } = (await import(INDEX)) as Gateway
 
@@ -39,7 +40,8 @@ afterAll(() => objects[Symbol.asyncDispose]())
 // An isolate then looks nothing up again by itself.
 beforeEach(() => {
   vi.spyOn(console, 'log').mockImplementation(() => {})
-  vi.useFakeTimers({ toFake: ['Date'] })
+  // And saves usage when the test says so.
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -50,12 +52,15 @@ afterEach(() => {
 function gateway() {
   const tenant = `tenant=${crypto.randomUUID()}`
   const asked = new Map<string, number>()
+  const answered = new Map<string, number>()
   const LIMITS: GatewayObjects = {
     idFromName: (name) => objects.namespace.idFromName(name),
     get: (id) => ({
-      sluice: (message) => {
+      sluice: async (message) => {
         asked.set(String(id), (asked.get(String(id)) ?? 0) + 1)
-        return objects.namespace.get(id).sluice(message)
+        const answer = await objects.namespace.get(id).sluice(message)
+        answered.set(String(id), (answered.get(String(id)) ?? 0) + 1)
+        return answer
       },
       countedIn: async () => 'objects',
     }),
@@ -79,9 +84,18 @@ function gateway() {
   const createKey = async (plan: string): Promise<string> =>
     (await createApiKey(limiter, { tenant: tenant.replace('tenant=', ''), plan })).key
 
-  /** Makes a call, and returns its status once it is settled. */
-  async function call(key: string, content = 'Why?'): Promise<number> {
-    const settled: Promise<unknown>[] = []
+  /** Waits until an object has answered some more requests than before the work. */
+  async function awaiting<T>(name: string, requests: number, work: () => Promise<T>): Promise<T> {
+    const most = (answered.get(name) ?? 0) + requests
+    const result = await work()
+    while ((answered.get(name) ?? 0) < most) {
+      await new Promise((resolve) => void setImmediate(resolve))
+    }
+    return result
+  }
+
+  /** Makes a call, and returns its status. It may be settled later. */
+  async function send(key: string, content = 'Why?'): Promise<number> {
     const body = {
       model: NAMED.openaiSmall,
       messages: [{ role: 'user', content }],
@@ -90,27 +104,34 @@ function gateway() {
     const headers = { 'x-api-key': key }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
     const request = new Request('http://localhost/v1/chat/completions', init)
-    const ctx = { waitUntil: (work: Promise<unknown>) => settled.push(work) }
+    const ctx = { waitUntil: () => {} }
     const answer = await worker.fetch(request, env, ctx)
     await answer.text()
-    await Promise.all(settled)
     return answer.status
   }
+
+  /** Makes a call, and waits for its settlement. */
+  const call = (key: string): Promise<number> => awaiting(tenant, 2, () => send(key))
+
+  /** Has the isolate save its usage. */
+  const saveUsage = (): Promise<unknown> =>
+    awaiting('home', 1, () => vi.advanceTimersByTimeAsync(15_000))
 
   /** Makes calls, ten at a time. */
   async function callMany(key: string, times: number): Promise<Set<number>> {
     const statuses: number[] = []
     while (statuses.length < times) {
-      statuses.push(...(await Promise.all(Array.from({ length: 10 }, () => call(key)))))
+      const ten = () => Promise.all(Array.from({ length: 10 }, () => send(key)))
+      statuses.push(...(await awaiting(tenant, 20, ten)))
     }
     return new Set(statuses)
   }
 
-  return { measure, createKey, call, callMany }
+  return { measure, createKey, send, call, callMany, saveUsage }
 }
 
 it('keys and calls are as many requests and rows as the README says', async () => {
-  const { measure, createKey, call, callMany } = gateway()
+  const { measure, createKey, call, callMany, saveUsage } = gateway()
   // The first rows of an object make its table.
   const key = await createKey('enterprise')
   const made = await measure(() => createKey('enterprise'))
@@ -130,14 +151,16 @@ it('keys and calls are as many requests and rows as the README says', async () =
   const { own, home } = await measure(() => callMany(key, calls))
   expect(each(own, calls)).toEqual(pageOf('a call and its settlement'))
   expect(home).toEqual([0, 0])
+  const saved = await measure(saveUsage)
+  expect(each(saved.home)).toEqual(pageOf('usage, once in 15 s for each isolate'))
 })
 
 it('a denied call writes nothing', async () => {
-  const { measure, createKey, call } = gateway()
+  const { measure, createKey, send } = gateway()
   const key = await createKey('starter')
   const { own } = await measure(async () => {
     // More tokens than the plan has in a minute.
-    expect(await call(key, 'Why? '.repeat(50_000))).toBe(429)
+    expect(await send(key, 'Why? '.repeat(50_000))).toBe(429)
   })
   expect(each(own)).toEqual(pageOf('a call that a limit denies'))
 })

@@ -109,7 +109,7 @@ async function show() {
   if (markup === undefined) return
   view.innerHTML = markup
   limits.replaceChildren()
-  note = status.textContent = 'As of ' + new Date().toLocaleTimeString() + '. Isolates save what they have counted every 5 seconds.'
+  note = status.textContent = 'As of ' + new Date().toLocaleTimeString() + '. Isolates save what they have counted every 15 seconds.'
 }
 
 // This month, in UTC.

@@ -16,6 +16,8 @@ export interface SpendOptions {
 export const recordSpend = ({ tenantIds = 'plain', waitUntil }: SpendOptions = {}): Extension =>
   recordUsage({
     tenants: tenantIds,
+    // A flush is a row of `home`, and each isolate has its own.
+    flushEvery: '15s',
     dimensions: tenantIds === 'plain' ? ['team', 'user', 'key'] : ['key'],
     ...(waitUntil && { waitUntil }),
   })
