@@ -22,7 +22,7 @@ import { adminAddresses } from './spend/admin-addresses.ts'
 import { ownUsage } from './spend/own-usage.ts'
 import { tenantIdsIn } from './spend/recording.ts'
 import { standIn } from './stand-in.ts'
-import { inKnownStore, storeOf } from './store.ts'
+import { inKnownStore, OBJECTS, storeOf } from './store.ts'
 
 export { Limits } from './objects.ts'
 
@@ -68,7 +68,11 @@ export default {
 function createGateway(env: Env): Gateway {
   const { LIMITS, SLUICE_OBJECTS_TOKEN: token } = env
   const counting = storeOf(env)
-  const limiter = limiterFor(counting.store, { tenantIds: tenantIdsIn(env.TENANT_IDS), waitUntil })
+  const limiter = limiterFor(counting.store, {
+    tenantIds: tenantIdsIn(env.TENANT_IDS),
+    isInHome: counting.name === OBJECTS,
+    waitUntil,
+  })
   const verify = inKnownStore(keyVerifier(limiter), counting, LIMITS)
   const operator = LIMITS && token ? operatorHandler(LIMITS, { token }) : undefined
   const admin = adminAddresses(limiter, env.ADMIN_KEY)
