@@ -181,6 +181,7 @@ describe('Codex, with a provider whose wire_api is responses', () => {
     include: ['reasoning.encrypted_content' as const],
     prompt_cache_key: 'thread_1',
     text: { verbosity: 'low' as const },
+    client_metadata: { 'x-codex-installation-id': '0f9c1d3e' },
   }
 
   it('streams a turn with tools', async () => {

@@ -82,6 +82,15 @@ describe.each(ROWS)('$id', (row) => {
     })
   })
 
+  it.each([{}, { service_tier: 'auto' }, { service_tier: 'default' }])(
+    'never gets a call with %j at a dearer tier of its account',
+    async (asked) => {
+      expect((await call(model, asked)).status).toBe(200)
+      const tier = id === 'openai' || asked.service_tier === 'default' ? 'default' : undefined
+      expect(provider.requests.at(-1)?.body['service_tier']).toBe(tier)
+    },
+  )
+
   it('is charged by the usage that its stream tells, at its own price', async () => {
     provider.respond = streamOf(row)
     const answer = await call(model, { stream: true })

@@ -20,6 +20,9 @@ export function assertProvider(provider: Provider, all: readonly Provider[]): vo
   const forms = ['bearer', 'x-api-key', 'api-key']
   assert('auth', forms.includes(auth), `must be ${forms.join(', ')}`)
   assert('query', Object.values(query).every(isText), 'must be texts by name')
+  const { allowFields = [] } = provider
+  const isList = Array.isArray(allowFields) && allowFields.every(isText)
+  assert('allowFields', isList, 'must be a list of names of fields')
   // The value is not quoted: it may be the key itself.
   const isName = typeof key === 'string' && /^[A-Z][A-Z\d]*(_[A-Z\d]+)+$/.test(key)
   const rule = 'must be the name of a secret, such as OPENAI_API_KEY, and never the key itself'

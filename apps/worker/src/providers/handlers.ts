@@ -3,7 +3,7 @@ import type { Limiter, Subject } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
 import type { CallContext } from '../calls.ts'
 import type { ProviderInUse } from './in-use.ts'
-import { readModel, withModel } from './model-in-body.ts'
+import { readModel, withModel, withTier } from './model-in-body.ts'
 import { namedPrices } from './named-prices.ts'
 import type { Offer } from './offer.ts'
 import { answers, type Offers } from './offers.ts'
@@ -57,6 +57,9 @@ export function callHandler(
   const { providers, listed } = offers
   const handlerOf = (provider: ProviderInUse, models: ReadonlyMap<string, Offer>) => {
     const prices = namedPrices(provider.prices, models)
+    const { allowFields = [], hasTierSetting = false, includeUsage = true } = provider
+    const namesTier =
+      hasTierSetting && api !== 'openai-embeddings' && !allowFields.includes('service_tier')
     const sentBy = new Map(Array.from(models.values(), ({ name, sent }) => [name, sent]))
     return modelHandler<Context>(
       limiter,
@@ -66,12 +69,14 @@ export function callHandler(
         api,
         models: [...sentBy.keys()],
         prices,
-        includeUsage: provider.includeUsage ?? true,
+        includeUsage,
+        allowFields,
       },
       (call, request, _, notes) => {
         const model = prices.nameOf(call.model) ?? call.model
         // Only now: which maximum a call has, and whether it thinks, follows from our name.
-        const body = withModel(call.body, call.model, sentBy.get(call.model) ?? call.model)
+        const named = withModel(call.body, call.model, sentBy.get(call.model) ?? call.model)
+        const body = namesTier ? withTier(named) : named
         return send(provider, { ...call, api, model, body }, request, notes)
       },
     )

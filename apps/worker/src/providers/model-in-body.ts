@@ -137,3 +137,9 @@ export function withModel(body: string, from: string, to: string): string {
   if (body.startsWith(head)) return `{"model":${JSON.stringify(to)}${body.slice(head.length)}`
   return JSON.stringify({ ...(JSON.parse(body) as object), model: to })
 }
+
+/** Returns the body of a call that names the tier `default`, unless it names one: the handler lets none pass that costs more. */
+export function withTier(body: string): string {
+  if (!body.includes('"service_tier"')) return `{"service_tier":"default",${body.slice(1)}`
+  return JSON.stringify({ service_tier: 'default', ...(JSON.parse(body) as object) })
+}

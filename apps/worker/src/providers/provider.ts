@@ -35,6 +35,13 @@ export interface Provider {
   readonly models?: readonly string[] | Readonly<Record<string, string>>
   /** False if it refuses `stream_options`. @default true */
   readonly includeUsage?: boolean
+  /** Fields of a body to let through beside those that cost nothing but tokens: nobody counts what they cost. @default none */
+  readonly allowFields?: readonly string[]
+  /**
+   * True if a setting of its account may choose a service tier with higher prices: each chat and response then names the
+   * tier `default`. @default false
+   */
+  readonly hasTierSetting?: boolean
 }
 
 /** Another name of a model, which may stand for another one in each plan. */

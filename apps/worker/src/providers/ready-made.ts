@@ -11,7 +11,10 @@ import { WORKERS_AI_PRICES } from '@sluice/ai/prices/workers-ai'
 import { XAI_PRICES } from '@sluice/ai/prices/xai'
 import type { Provider } from './provider.ts'
 
-/** https://developers.openai.com/api/reference */
+/**
+ * https://developers.openai.com/api/reference, and of a project's setting of the tier
+ * https://developers.openai.com/api/docs/guides/fast-mode
+ */
 export const OPENAI: Provider = {
   id: 'openai',
   apis: ['openai-chat', 'openai-responses', 'openai-embeddings'],
@@ -20,6 +23,9 @@ export const OPENAI: Provider = {
   // They know the most output of each model, too.
   prices: LIST_PRICES,
   models: [...OPENAI_PRICES.models().keys()],
+  hasTierSetting: true,
+  // Codex says in it where a call comes from: codex-rs/codex-api/src/common.rs of https://github.com/openai/codex
+  allowFields: ['client_metadata'],
 }
 
 /** https://platform.claude.com/docs/en/api/messages */
