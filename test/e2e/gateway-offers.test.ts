@@ -37,6 +37,7 @@ describe('a provider that is malformed', () => {
     ['url', { url: 'https://own.example/v1?key=1' }, 'must be an http(s) URL without'],
     ['auth', { auth: 'basic' }, 'must be bearer, x-api-key, api-key'],
     ['query', { query: { 'api-version': 1 } }, 'must be texts by name'],
+    ['allowFields', { allowFields: 'tools' as never }, 'must be a list of names of fields'],
     ['prices', { prices: {} }, 'must be made by definePrices'],
     ['prices', { models: ['model-z'] }, 'must list "model-z", which models offers'],
     ['prices', { prices: definePrices({}) }, 'must list the models to offer'],
