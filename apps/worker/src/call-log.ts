@@ -37,7 +37,7 @@ export function createCallLog(
 }
 
 /** The first 16 digits of a SHA-256: enough to find the lines of one tenant. */
-async function digestOf(text: string): Promise<string> {
+export async function digestOf(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   const digits = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0'))
   return digits.join('').slice(0, 16)

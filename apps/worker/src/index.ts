@@ -2,6 +2,7 @@ import { waitUntil } from '@sluice/cloudflare/wait-until'
 import { operatorHandler } from '@sluice/cloudflare/operator'
 import { ConfigError } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
+import { administrationFor } from './admin/index.ts'
 import { tokenCounting } from './count-tokens.ts'
 import { startNotes, type CallNotes } from './call-notes.ts'
 import { createCalls, type CallContext } from './calls.ts'
@@ -18,7 +19,6 @@ import { describeModel, modelList } from './providers/model-list.ts'
 import { answers, offersOf } from './providers/offers.ts'
 import type { Api } from './providers/provider.ts'
 import { forward } from './providers/send.ts'
-import { adminAddresses } from './spend/admin-addresses.ts'
 import { ownUsage } from './spend/own-usage.ts'
 import { tenantIdsIn } from './spend/recording.ts'
 import { standIn } from './stand-in.ts'
@@ -75,7 +75,7 @@ function createGateway(env: Env): Gateway {
   })
   const verify = inKnownStore(keyVerifier(limiter), counting, LIMITS)
   const operator = LIMITS && token ? operatorHandler(LIMITS, { token }) : undefined
-  const admin = adminAddresses(limiter, env.ADMIN_KEY)
+  const admin = administrationFor(env, limiter, counting)
   const offers = offersOf(env, PROVIDERS, ALIASES, PLAN_NAMES)
   const hasProvider = offers.providers.some(({ secret }) => secret)
   const settings = callSettings(env)
@@ -138,12 +138,11 @@ function createGateway(env: Env): Gateway {
     const { hostname, pathname } = new URL(request.url)
     const path = pathname.replace(/\/+$/, '')
     if (operator && path === OPERATOR) return operator(request)
+    if (admin && /^\/admin(\/|$)/.test(pathname)) return admin(request, notes)
     if (path === HEALTH) {
       if (request.method === 'GET' || request.method === 'HEAD') return health()
       return errorAnswer(405, 'method_not_allowed', 'Use GET.', { allow: 'GET, HEAD' })
     }
-    const ofAdmin = admin(path)
-    if (ofAdmin) return onlyGet(request) ?? ofAdmin(request)
     if (path === USAGE) {
       notes.address = USAGE
       return onlyGet(request) ?? showUsage(request, notes, ctx)

@@ -28,6 +28,8 @@ export function keyVerifier(limiter: Limiter): KeyVerifier {
   return async (request) => {
     const subject = (await resolve(request)) ?? INVALID
     if (subject instanceof Refusal) return subject
+    // A key with a role administers, and calls no model.
+    if ('role' in subject) return INVALID
     // The client chooses it: a new run has a budget within the tenant's.
     const run = request.headers.get('x-agent-run') ?? undefined
     if (run !== undefined && !RUN.test(run)) return INVALID_RUN

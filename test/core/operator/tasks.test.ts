@@ -6,6 +6,7 @@ import {
   createKey,
   endKey,
   OperatorError,
+  planKey,
   removeKey,
   replaceKey,
   resetUse,
@@ -58,6 +59,7 @@ describe('a task of an operator', () => {
   it.each<[string, (task: OperatorTask, id: string) => Promise<unknown>]>([
     ['creates no key', (own) => createKey(own, ACME)],
     ['replaces no key', (own, id) => replaceKey(own, id)],
+    ['plans no key', (own, id) => planKey(own, id, 'growth')],
     ['ends no key', (own, id) => endKey(own, id, '1h')],
     ['removes no key', (own, id) => removeKey(own, id)],
     ['sets no limit', (own) => setLimits(own, { policy: 'rpm', settings: { limit: '9' } }, ACME)],
@@ -84,6 +86,7 @@ describe('a task of an operator', () => {
   it.each<[string, (task: OperatorTask, id: string) => Promise<unknown>]>([
     ['replaced', (own, id) => replaceKey(own, id)],
     ['ended', (own, id) => endKey(own, id, '0')],
+    ['planned', (own, id) => planKey(own, id, 'growth')],
     ['removed', (own, id) => removeKey(own, id)],
   ])('treats a key that it may not manage like none: %s', async (_, run) => {
     const { id } = await createApiKey(task.limiter, { tenant: 'globex' })

@@ -6,8 +6,9 @@ import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import type { Browser, Page, Request as PageRequest } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { administrationFor } from '../../../apps/worker/src/admin/index.ts'
+import { startNotes } from '../../../apps/worker/src/call-notes.ts'
 import { limiterFor } from '../../../apps/worker/src/limits.ts'
-import { adminAddresses } from '../../../apps/worker/src/spend/admin-addresses.ts'
 import { listen, type Served } from '../../adapters/support.ts'
 import { BROWSER, openBrowser } from './browser.ts'
 
@@ -44,9 +45,10 @@ describe.skipIf(BROWSER === undefined)('the page of spend in a browser', () => {
   let browser: Browser
   let served: Served
   beforeAll(async () => {
-    const admin = adminAddresses(await usedLimiter(), KEY)
-    const fetch = (request: Request): Response | Promise<Response> =>
-      admin(new URL(request.url).pathname)?.(request) ?? new Response('', { status: 404 })
+    const store = { name: 'memory', isNamed: true, store: memory() }
+    const admin = administrationFor({ ADMIN_KEY: KEY }, await usedLimiter(), store)
+    const fetch = async (request: Request): Promise<Response> =>
+      (await admin?.(request, startNotes(request))) ?? new Response('', { status: 404 })
     served = await listen(createAdaptorServer({ fetch }))
     browser = await openBrowser()
   })
@@ -121,7 +123,10 @@ describe.skipIf(BROWSER === undefined)('the page of spend in a browser', () => {
 
   it('says so of a wrong key, and asks for it again', async () => {
     const { page } = await open({}, 'wrong')
-    await page.getByRole('status').filter({ hasText: 'Send the key of the operator.' }).waitFor()
+    await page
+      .getByRole('status')
+      .filter({ hasText: 'This operator key is missing, unknown, expired or revoked.' })
+      .waitFor()
     expect(await page.getByLabel('Operator’s key').inputValue()).toBe('')
     expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
   })

@@ -46,6 +46,7 @@ export async function limitsView(limiter: Limiter, member: Member, scope: Scope)
 const NOTHING = { request: 0, token: 0, usd: 0, call: 0 }
 
 const isOf = ({ id, subject }: ApiKey, { team, user, key }: Member): boolean =>
+  !('role' in subject) &&
   (key === undefined || key === id) &&
   (team === undefined || team === subject['team']) &&
   (user === undefined || user === subject['user'])

@@ -7,5 +7,6 @@ export {
   revokeApiKey,
   rotateApiKey,
 } from './manage.ts'
+export { planApiKey } from './plan.ts'
 export type { ApiKeyOptions, NewApiKey } from './manage.ts'
 export type { ApiKey } from './record.ts'

@@ -182,7 +182,7 @@ async function isReplacedBy(records: KeyRecords, id: string, by: string): Promis
 const newKeyOf = ({ key, stored }: DrawnKey): NewApiKey => ({ key, ...apiKeyOf(stored) })
 
 /** Writes the keys that a change makes of a key, in one step. Begins again when others were faster. */
-async function changeKey(
+export async function changeKey(
   records: KeyRecords,
   id: string,
   change: (stored: StoredKey, now: number) => readonly StoredKey[],

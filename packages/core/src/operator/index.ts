@@ -1,5 +1,6 @@
 export { OperatorError } from './task.ts'
-export { createKey, endKey, removeKey, replaceKey, type NewKeyTexts } from './keys.ts'
+export { createKey, endKey, planKey, removeKey, replaceKey, type NewKeyTexts } from './keys.ts'
+export { once, type OnceOutcome, type OnceRequest } from './once.ts'
 export { resetUse, type ResetTexts } from './reset.ts'
 export { setLimits, type LimitTexts } from './set.ts'
 export { start, stop } from './stop.ts'

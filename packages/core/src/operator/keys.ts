@@ -7,6 +7,7 @@ import {
   rotateApiKey,
   type NewApiKey,
 } from '../api-keys/manage.ts'
+import { planApiKey } from '../api-keys/plan.ts'
 import type { ApiKey } from '../api-keys/record.ts'
 import { StoreError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
@@ -114,6 +115,27 @@ export async function endKey(
   if (old.expiresAt === undefined || old.expiresAt !== key.expiresAt)
     return changeAnswer(task, [text], { key })
   return { text: `${id} already expires sooner: ${endText(key)}`, json: { key, made: false } }
+}
+
+/**
+ * Changes the plan of a key.
+ *
+ * @throws OperatorError When there is no such key or plan.
+ * @throws StoreError When the store fails.
+ * @example
+ * await planKey(task, 'key_0123456789abcdef', 'growth')
+ */
+export async function planKey(
+  task: OperatorTask,
+  id: string,
+  plan: string,
+): Promise<OperatorAnswer> {
+  const { limiter, confirm } = task
+  assertPlan(limiter, plan)
+  const old = await find(task, id)
+  const text = `${id} (${subjectText(old.subject)}): plan ${old.subject['plan'] ?? 'none'} -> ${plan}`
+  await confirm?.()
+  return changeAnswer(task, [text], { key: confirm ? await planApiKey(limiter, id, plan) : old })
 }
 
 /**
