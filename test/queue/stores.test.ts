@@ -186,12 +186,14 @@ describe.each(STORES_TO_TEST.filter((name) => !isOfTenant(name)))('a queue in %s
     await queue.addAll(jobs)
     let [now, most, done] = [0, 0, 0]
     // The first calls last until there are three, so a busy machine cannot keep them apart.
-    let areThree = (): void => {}
-    const three = new Promise<void>((resolve) => (areThree = resolve))
+    let tellThree: (() => void) | undefined
+    const three = new Promise<void>((resolve) => {
+      tellThree = resolve
+    })
     const handle = async () => {
       now += 1
       most = Math.max(most, now)
-      if (now === 3) areThree()
+      if (now === 3) tellThree?.()
       await three
       await new Promise((resolve) => setTimeout(resolve, 30))
       now -= 1
