@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -151,6 +152,25 @@ describe('npm run gateway, with a provider', () => {
     const second = await started(env, ['--state', state])
     expect(await monthLeft(second.url, key)).toBeLessThan(before)
     await second.stop('SIGINT')
+  })
+
+  it('does not share a folder with workerd of a gateway that was killed', async () => {
+    const left = createServer().listen(0, '127.0.0.1')
+    await once(left, 'listening')
+    const { port } = left.address() as AddressInfo
+    const other = join(state, 'left')
+    await mkdir(other)
+    // No process has so high an id.
+    await writeFile(join(other, 'gateway.pid'), `999999999 ${port}`)
+    const refused = await ended(['--port', '0', '--state', other], upstreamsAt(provider))
+    expect(refused).toEqual({
+      code: 1,
+      output: expect.stringContaining(`The process at port ${port}, perhaps workerd of a gateway`),
+    })
+    left.close()
+    await once(left, 'close')
+    const { stop } = await started(upstreamsAt(provider), ['--state', other])
+    expect(await stop('SIGINT')).toEqual([0, null])
   })
 
   it('with a Redis, makes no key, and says how to create one', async () => {

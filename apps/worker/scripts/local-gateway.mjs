@@ -32,18 +32,25 @@ export async function build(onStop) {
   if (code !== 0) throw new Error(`The build failed:\n${output.trim()}`)
 }
 
-/** Takes a folder for this process alone: two gateways would write over each other's budgets. Throws if another has it. */
-export async function takeState(folder, onStop) {
+/**
+ * Takes a folder for this process alone: two gateways would write over each other's budgets. Throws if another has it, or
+ * left workerd running at its port when it was killed.
+ */
+export async function takeState(folder, port, onStop) {
   await mkdir(folder, { recursive: true })
   const file = join(folder, 'gateway.pid')
-  const owner = Number(await readFile(file, 'utf8').catch(() => ''))
+  const [owner, ownersPort] = (await readFile(file, 'utf8').catch(() => '')).split(' ').map(Number)
+  const keeps = `keeps its keys and budgets in ${folder}: end it, or name another folder by --state.`
   if (owner > 0 && isRunning(owner)) {
+    throw new Error(`Process ${owner} ${keeps}\nIf it is no gateway, remove ${file}.`)
+  }
+  if (ownersPort > 0 && !(await isFree(ownersPort))) {
+    const left = 'perhaps workerd of a gateway that was killed'
     throw new Error(
-      `Process ${owner} keeps its keys and budgets in ${folder}: end it, or name another folder by --state.\n` +
-        `If it is no gateway, remove ${file}.`,
+      `The process at port ${ownersPort}, ${left}, ${keeps}\nIf it is no gateway, remove ${file}.`,
     )
   }
-  await writeFile(file, String(process.pid))
+  await writeFile(file, `${process.pid} ${port}`)
   onStop(() => rm(file, { force: true }))
 }
 
@@ -69,7 +76,7 @@ export async function startWorker({ port, variables, state }, onStop) {
   const env = Object.entries(variables).map(([name, value]) => [name, { type: 'text', value }])
   const miniflare = new Miniflare({
     host: HOST,
-    port: port ?? ((await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : 0),
+    port,
     cf: false,
     ...(state !== undefined && { resourcePersistencePath: state }),
     workers: [
@@ -92,12 +99,26 @@ export async function startWorker({ port, variables, state }, onStop) {
   return (await miniflare.ready).origin
 }
 
-async function isFree(port) {
+/** Returns the port to use: the given one, or else the default, or a free one. */
+export async function choosePort(port) {
+  if (port) return port
+  if (port === undefined && (await isFree(DEFAULT_PORT))) return DEFAULT_PORT
+  return listenOnce(0)
+}
+
+const isFree = (port) =>
+  listenOnce(port).then(
+    () => true,
+    () => false,
+  )
+
+/** Listens for a moment, and returns the port. Throws if it is in use. */
+async function listenOnce(port) {
   const server = createServer()
-  const free = await new Promise((resolve) => {
-    server.once('error', () => resolve(false))
-    server.listen(port, HOST, () => resolve(true))
-  })
-  if (free) await new Promise((resolve) => server.close(resolve))
-  return free
+  server.listen(port, HOST)
+  await once(server, 'listening')
+  const { port: given } = server.address()
+  server.close()
+  await once(server, 'close')
+  return given
 }

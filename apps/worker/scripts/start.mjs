@@ -1,6 +1,6 @@
 // Starts the gateway on this machine, in workerd, with Durable Objects unless a Redis is set.
 import { randomBytes } from 'node:crypto'
-import { build, startWorker, takeState } from './local-gateway.mjs'
+import { build, choosePort, startWorker, takeState } from './local-gateway.mjs'
 import { CREATE_KEY, HELP, loadSettings, parseOptions, settingsIn } from './settings.mjs'
 
 const TIMEOUT_MS = 10_000
@@ -45,10 +45,11 @@ async function start() {
     await build(onStop)
   }
   const state = options.state ?? defaults.state
-  if (state !== undefined) await takeState(state, onStop)
+  const port = await choosePort(options.port)
+  if (state !== undefined) await takeState(state, port, onStop)
   const token = randomBytes(32).toString('hex')
   const settings = { SLUICE_OBJECTS_TOKEN: token, ...variables }
-  const url = await startWorker({ port: options.port, variables: settings, state }, onStop)
+  const url = await startWorker({ port, variables: settings, state }, onStop)
   endOnSignals()
   const objects = { url: `${url}/sluice`, token: settings.SLUICE_OBJECTS_TOKEN }
   report(url, hasRedis ? undefined : await createDemoKey(objects))
