@@ -43,7 +43,10 @@ export async function readModel(request: Request, maxBytes: number): Promise<Nam
     send(model) {
       const isSame = !place || model === undefined || model === place.name
       const parts = isSame ? chunks : withPlace(chunks, place as Place, model)
-      const body = reader ? streamOf(parts, reader) : null
+      // Most bodies are one chunk: bytes cost less than a stream.
+      const [whole] = parts
+      const isWhole = parts.length === 1 && length === Number(request.headers.get('content-length'))
+      const body = isWhole ? whole : reader ? streamOf(parts, reader) : null
       const { method, signal } = request
       // Node.js wants to hear that a stream is sent.
       return new Request(request, { method, body, signal, duplex: 'half' } as RequestInit)
