@@ -25,7 +25,7 @@ export const SUITES = {
       'test/e2e/{demo,demo-safety,overspend}.test.ts',
       'test/e2e/gateway-*.test.ts',
       'test/packaging/{commonjs,consumer,packages,upstash-variants,versions}.test.ts',
-      'test/bench/run.test.ts',
+      'test/bench/{gateway,run}.test.ts',
     ],
   },
   /** The table of stores, of which `npm test` has three rows and this suite all others; and Durable Objects, all of them. */

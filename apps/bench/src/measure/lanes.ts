@@ -62,14 +62,18 @@ export class Lanes {
 /** The CPU times of the processes so far, in microseconds. */
 async function cpuTimes(servers: Servers) {
   const { user, system } = process.cpuUsage()
-  const info = await servers.redis.info('cpu')
-  const seconds = info.matchAll(/^used_cpu_(?:user|sys)_main_thread:([\d.]+)/gm)
-  const redis = Array.from(seconds, ([, text]) => Number(text) * 1_000_000)
   return {
     client: user + system,
-    redis: redis.reduce((a, b) => a + b, 0),
-    rest: await servers.restCpu(),
+    redis: await redisCpu(servers.redis),
+    rest: (await servers.restWork()).cpu,
   }
+}
+
+/** Returns the CPU time of Redis' main thread so far, in microseconds. */
+export async function redisCpu(redis: Redis): Promise<number> {
+  const info = await redis.info('cpu')
+  const seconds = info.matchAll(/^used_cpu_(?:user|sys)_main_thread:([\d.]+)/gm)
+  return Array.from(seconds, ([, text]) => Number(text) * 1_000_000).reduce((a, b) => a + b, 0)
 }
 
 async function commandsOf(redis: Redis): Promise<number> {

@@ -24,6 +24,7 @@ export function render(page: string, results: ReadonlyMap<string, Result>): stri
 /** The rows that repeat what another row or page shows, by scenario. They are saved, and not on the page. */
 const REPEATED: Readonly<Record<string, (row: Row) => boolean>> = {
   'in-flight': ({ title }) => /: CPU of the client$|: commands$/.test(title),
+  gateway: ({ title }) => title.startsWith('stream: trips'),
   work: ({ unit }) => unit === 'bytes',
   dollars: ({ title }) => /^slidingWindows, three|^dailyCap and slidingWindow/.test(title),
 }

@@ -4,6 +4,7 @@ import { bodiesScenario } from './bodies.ts'
 import { cpuScenario } from './cpu.ts'
 import { deniedFloodScenario } from './denied-flood.ts'
 import { dollarsScenario } from './dollars.ts'
+import { gatewayScenario } from './gateway.ts'
 import { inFlightScenario } from './in-flight.ts'
 import { leasesScenario } from './leases.ts'
 import { memoryScenario } from './memory.ts'
@@ -36,6 +37,7 @@ export const SCENARIOS: readonly Scenario[] = [
   deniedFloodScenario,
   leasesScenario,
   objectsScenario,
+  gatewayScenario,
   meterScenario,
   bodiesScenario,
   answersScenario,

@@ -10,8 +10,14 @@ export interface Servers extends AsyncDisposable {
   readonly token: string
   /** A direct connection to the redis-server. */
   readonly redis: Redis
-  /** Returns the CPU time of the REST server's process so far, in microseconds. */
-  restCpu(): Promise<number>
+  /** Returns the work of the REST server so far. */
+  restWork(): Promise<RestWork>
+}
+
+/** The CPU time of the REST server's process, in microseconds, and the requests to it. */
+export interface RestWork {
+  readonly cpu: number
+  readonly requests: number
 }
 
 /** The message that the REST server's process sends when it listens. */
@@ -33,10 +39,10 @@ export async function startServers(): Promise<Servers> {
     url,
     token,
     redis,
-    async restCpu() {
-      rest.send('cpu')
-      const [micros] = (await once(rest, 'message')) as [number]
-      return micros
+    async restWork() {
+      rest.send('work')
+      const [work] = (await once(rest, 'message')) as [RestWork]
+      return work
     },
     async [Symbol.asyncDispose]() {
       redis.disconnect()
