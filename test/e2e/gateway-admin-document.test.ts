@@ -47,7 +47,7 @@ const REQUESTS: Readonly<Record<string, { readonly query?: string; readonly body
   listKeys: { query: '?tenant=acme' },
   createKey: { body: { tenant: 'acme', expires: '90d' } },
   readKey: {},
-  changeKey: { body: { plan: 'growth' } },
+  changeKey: { body: { in: '1h' } },
   rotateKey: { body: {} },
   revokeKey: {},
   readLimits: {},
@@ -59,6 +59,19 @@ const REQUESTS: Readonly<Record<string, { readonly query?: string; readonly body
   reset: { body: { settings: true } },
   setPlan: { body: { plan: 'growth' } },
   readDocument: {},
+}
+
+/** The requests for which the operator of one organisation is refused, and limits that were set before. */
+const ADMIN_ONLY: Readonly<Record<string, { readonly body?: object; readonly isRaised?: true }>> = {
+  createKey: { body: { plan: 'enterprise' } },
+  changeKey: { body: { plan: 'growth' } },
+  setLimits: {},
+  removeLimit: {},
+  stop: { isRaised: true },
+  start: {},
+  raise: {},
+  reset: {},
+  setPlan: {},
 }
 
 let gateway: Administered
@@ -99,6 +112,15 @@ const isChange = ({ operation }: Row): boolean =>
 const REFUSALS: Readonly<Record<string, (row: Row) => Promise<Told>>> = {
   400: (row) => send(row, { query: 'unknown=1' }),
   401: (row) => send(row, { key: `sk_${'x'.repeat(43)}` }),
+  async 403(row) {
+    const { key } = gateway.keys.acmeOperator
+    const { isRaised, ...changes } = ADMIN_ONLY[row.id] ?? {}
+    const raise = { method: 'POST', body: { policy: 'rpm', limit: 30, until: '1h' } }
+    if (isRaised) await gateway.send('/admin/limits/acme/raise', raise)
+    const told = await send(row, { ...changes, key })
+    if (isRaised) await gateway.send('/admin/limits/acme?policy=rpm', { method: 'DELETE' })
+    return told
+  },
   404(row) {
     const { key } = gateway.keys.acmeOperator
     const { id, method, path } = row
@@ -164,6 +186,7 @@ describe('the OpenAPI document of administration', () => {
         (status) =>
           (status !== '415' || hasBody(row)) &&
           (!['409', '413', '422'].includes(status) || isChange(row)) &&
+          (status !== '403' || row.id in ADMIN_ONLY) &&
           (status !== '404' || row.id !== 'readDocument'),
       )
       expect([row.id, statuses]).toEqual([row.id, known])

@@ -109,11 +109,14 @@ describe.each(['objects', 'redis'] as const)('administration over %s', (store) =
     expect(await usedOf('budget.daily')).toBe(0)
   })
 
-  it('changes the plan of an organisation: of each key that calls models', async () => {
+  it('changes the plan of an organisation: of each key, and of those that its operators make', async () => {
     const plan = { method: 'PUT', body: { plan: 'enterprise' } }
     const { keys } = await done('/admin/limits/globex/plan', plan)
-    expect(keys).toEqual([gateway.keys.globex.id])
+    const { globex, globexOperator } = gateway.keys
+    expect((keys as string[]).toSorted()).toEqual([globex.id, globexOperator.id].toSorted())
     expect(await done('/admin/limits/globex')).toMatchObject({ plan: 'enterprise' })
+    const made = { method: 'POST', key: globexOperator.key, body: { user: 'u_1' } }
+    expect(await done('/admin/keys', made)).toMatchObject({ subject: { plan: 'enterprise' } })
     const other = { method: 'PUT', body: { plan: 'constructor' } }
     expect((await gateway.send('/admin/limits/globex/plan', other)).status).toBe(400)
   })
@@ -152,7 +155,7 @@ describe.each(['objects', 'redis'] as const)('administration over %s', (store) =
     expect((keys as { id: string }[]).map((one) => one.id)).toContain(id)
     expect(JSON.stringify(keys)).not.toContain(gateway.keys.acmeOperator.id)
     const role = { key, method: 'POST', body: { role: 'operator' } }
-    expect((await gateway.send('/admin/keys', role)).status).toBe(400)
+    expect((await gateway.send('/admin/keys', role)).status).toBe(403)
     expect(await accepts(key)).toBe(401)
   })
 

@@ -54,7 +54,7 @@ export async function startAdministered(
   const app = await startGateway(variables)
   const { limiter } = redis ?? keysOf(app)
   const make = async (tenant: string, role?: string): Promise<Made> =>
-    createApiKey(limiter, { tenant, ...(role === undefined ? { plan: 'growth' } : { role }) })
+    createApiKey(limiter, { tenant, plan: 'growth', ...(role !== undefined && { role }) })
   const keys = {
     acme: await make('acme'),
     globex: await make('globex'),

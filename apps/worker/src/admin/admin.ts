@@ -19,6 +19,7 @@ import { KEY_ADDRESSES } from './keys.ts'
 import { LIMIT_ADDRESSES } from './limits.ts'
 import { openApiOf } from './openapi.ts'
 import { operatorOf, type Operator } from './operators.ts'
+import { PLAN_ADDRESSES } from './plans.ts'
 import { AdminRefusal, nothingHere } from './refusal.ts'
 import { findAddress, methodsOf } from './routes.ts'
 
@@ -44,6 +45,7 @@ const CALLS_PER_MINUTE = 60
 export const ADDRESSES: readonly Address[] = [
   ...KEY_ADDRESSES,
   ...LIMIT_ADDRESSES,
+  ...PLAN_ADDRESSES,
   {
     id: 'readDocument',
     method: 'GET',

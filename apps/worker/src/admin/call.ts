@@ -31,6 +31,8 @@ export interface Address {
   readonly answer: Schema
   /** True if ids of another organisation may be named. They answer as if there were none. */
   readonly isScoped: boolean
+  /** The reason for which operators of one organisation are refused, always or for some requests. @default never */
+  readonly adminOnly?: string
   /** Returns the body of the answer. @throws OperatorError */
   readonly run: (call: AdminCall) => Promise<Readonly<Record<string, unknown>>>
 }

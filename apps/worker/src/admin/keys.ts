@@ -1,5 +1,6 @@
 import { listApiKeys } from '@sluice/core/api-keys'
 import { createKey, endKey, planKey, removeKey, replaceKey } from '@sluice/core/operator'
+import { ADMIN_ONLY, adminOnly, isLimited, planOfNewKey } from './ceiling.ts'
 import { taskOf, tenantOf, type Address, type AdminCall } from './call.ts'
 import { text, type Fields, type Schema } from './fields.ts'
 import { OPERATOR_ROLE } from './operators.ts'
@@ -96,7 +97,9 @@ export const KEY_ADDRESSES: readonly Address[] = [
       tenant: text('The organisation; absent for that of the operator'),
       team: text('The team'),
       user: text('The user'),
-      plan: text('The plan, one of src/limits.ts; absent for the default'),
+      plan: text(
+        'The plan, one of src/limits.ts; absent for that of the operator’s key, or the default',
+      ),
       role: {
         type: 'string',
         enum: [OPERATOR_ROLE],
@@ -107,14 +110,13 @@ export const KEY_ADDRESSES: readonly Address[] = [
     status: 201,
     answer: newKey({}),
     isScoped: true,
+    adminOnly: ADMIN_ONLY.newKey,
     async run(call) {
       const { expires: _, prefix: __, ...dimensions } = call.body as Record<string, string>
       const tenant = tenantOf(call, dimensions['tenant'])
-      if ('role' in dimensions && call.operator.tenant !== undefined) {
-        const message = 'A key with a role is made with ADMIN_KEY.'
-        throw new AdminRefusal(400, 'invalid_request', message)
-      }
-      return json(createKey(taskOf(call), { ...dimensions, tenant }, newKeyTexts(call)))
+      const plan = await planOfNewKey(call, dimensions)
+      const subject = { ...dimensions, tenant, ...(plan !== undefined && { plan }) }
+      return json(createKey(taskOf(call), subject, newKeyTexts(call)))
     },
   },
   {
@@ -138,14 +140,15 @@ export const KEY_ADDRESSES: readonly Address[] = [
     },
     answer: CHANGED_KEY,
     isScoped: true,
+    adminOnly: ADMIN_ONLY.plan,
     async run(call) {
       const [within, plan] = [textIn(call, 'in'), textIn(call, 'plan')]
       if ((within === undefined) === (plan === undefined)) {
         throw new AdminRefusal(400, 'invalid_request', 'Name one of "in" and "plan".')
       }
-      return plan === undefined
-        ? json(endKey(taskOf(call), idIn(call), within))
-        : json(planKey(taskOf(call), idIn(call), plan))
+      if (plan === undefined) return json(endKey(taskOf(call), idIn(call), within))
+      if (isLimited(call)) throw adminOnly(ADMIN_ONLY.plan)
+      return json(planKey(taskOf(call), idIn(call), plan))
     },
   },
   {

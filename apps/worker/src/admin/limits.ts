@@ -1,10 +1,11 @@
 import type { Subject } from '@sluice/core'
 import { definitionOf } from '@sluice/core'
-import { listApiKeys } from '@sluice/core/api-keys'
 import { readConfiguration } from '@sluice/core/configuration'
-import { planKey, resetUse, setLimits, start, stop } from '@sluice/core/operator'
+import { resetUse, setLimits, start, stop } from '@sluice/core/operator'
+import { ADMIN_ONLY, assertBelowCeiling, endOfStop } from './ceiling.ts'
 import { taskOf, tenantOf, type Address, type AdminCall } from './call.ts'
 import { text, type Fields, type Schema } from './fields.ts'
+import { validKeys } from './plans.ts'
 import { AdminRefusal } from './refusal.ts'
 
 type Dimensions = Readonly<Record<string, string>>
@@ -88,6 +89,7 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     },
     answer: CHANGED,
     isScoped: true,
+    adminOnly: ADMIN_ONLY.limits,
     run: (call) =>
       setLimit(
         call,
@@ -104,6 +106,7 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     query: { ...PARTS, policy: { ...text('The name of a policy'), isRequired: true } },
     answer: CHANGED,
     isScoped: true,
+    adminOnly: ADMIN_ONLY.limits,
     run: (call) => setLimit(call, call.query['policy'] ?? '', 'null'),
   },
   {
@@ -115,7 +118,12 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     body: { until: text('24h or 3d, or a time with a zone; absent for a year'), note },
     answer: CHANGED,
     isScoped: true,
-    run: (call) => json(stop(taskOf(call), subjectOf(call), textIn(call, 'until'))),
+    adminOnly: ADMIN_ONLY.stop,
+    async run(call) {
+      const subject = subjectOf(call)
+      const until = await endOfStop(call, subject, textIn(call, 'until'))
+      return json(stop(taskOf(call), subject, until))
+    },
   },
   {
     id: 'start',
@@ -126,7 +134,12 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     body: { note },
     answer: CHANGED,
     isScoped: true,
-    run: (call) => json(start(taskOf(call), subjectOf(call))),
+    adminOnly: ADMIN_ONLY.start,
+    async run(call) {
+      const subject = subjectOf(call)
+      await assertBelowCeiling(call, subject, [], ADMIN_ONLY.start)
+      return json(start(taskOf(call), subject))
+    },
   },
   {
     id: 'raise',
@@ -148,6 +161,7 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     },
     answer: CHANGED,
     isScoped: true,
+    adminOnly: ADMIN_ONLY.limits,
     run: (call) =>
       setLimit(
         call,
@@ -183,53 +197,30 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
       additionalProperties: false,
     },
     isScoped: true,
-    run(call) {
-      const subject = subjectOf(call)
-      const { policies = policiesOf(call, subject), settings } = call.body
-      const texts = { policies: policies as string[], settings: settings === true }
-      return json(resetUse(taskOf(call), subject, texts))
-    },
-  },
-  {
-    id: 'setPlan',
-    method: 'PUT',
-    path: `${path}/plan`,
-    summary: 'Change the plan of all keys of an organisation',
-    body: { plan: { ...text('The plan, one of src/limits.ts'), isRequired: true } },
-    answer: {
-      type: 'object',
-      properties: {
-        plan: { type: 'string' },
-        keys: { type: 'array', items: { type: 'string' }, description: 'The keys that have it' },
-      },
-      required: ['plan', 'keys'],
-      additionalProperties: false,
-    },
-    isScoped: true,
+    adminOnly: ADMIN_ONLY.limits,
     async run(call) {
-      const plan = textIn(call, 'plan') ?? ''
-      const keys = await callingKeys(call, tenantOf(call, call.path['tenant']))
-      if (keys.length > MAX_PLANNED) {
-        const rule = `There are more than ${MAX_PLANNED} keys: change them one by one.`
-        throw new AdminRefusal(409, 'conflict', rule)
-      }
-      for (const { id } of keys) await planKey(taskOf(call), id, plan)
-      return { plan, keys: keys.map(({ id }) => id) }
+      const subject = subjectOf(call)
+      const { settings } = call.body
+      const policies = (call.body['policies'] ?? policiesOf(call, subject)) as string[]
+      await assertBelowCeiling(call, subject, policies)
+      const texts = { policies, settings: settings === true }
+      return json(resetUse(taskOf(call), subject, texts))
     },
   },
 ]
 
-/** The most keys whose plan changes in one request: each takes three calls of the store, of which a Worker has few. */
-const MAX_PLANNED = 100
-
-const setLimit = (call: AdminCall, policy: string, limit: string, until?: string) =>
-  json(setLimits(taskOf(call), { policy, settings: { limit }, until }, subjectOf(call)))
+async function setLimit(call: AdminCall, policy: string, limit: string, until?: string) {
+  const subject = subjectOf(call)
+  await assertBelowCeiling(call, subject)
+  return json(setLimits(taskOf(call), { policy, settings: { limit }, until }, subject))
+}
 
 async function readLimits(call: AdminCall) {
   const { limiter, query } = call
   const subject = subjectOf(call)
-  const keys = await callingKeys(call, subject['tenant'] ?? '')
+  const keys = await validKeys(call, subject['tenant'] ?? '')
   const newest = keys
+    .filter(({ subject: of }) => !('role' in of))
     .filter(({ id }) => query['key'] === undefined || id === query['key'])
     .reduce<(typeof keys)[number] | undefined>(
       (last, key) => (last && last.createdAt >= key.createdAt ? last : key),
@@ -254,14 +245,6 @@ async function readLimits(call: AdminCall) {
     policies: decision.policies,
     settings: await readConfiguration(limiter, subject),
   }
-}
-
-/** Returns the keys of a tenant that call models, and have not expired. */
-async function callingKeys({ limiter }: AdminCall, tenant: string) {
-  const keys = await listApiKeys(limiter, tenant)
-  return keys.filter(
-    ({ subject, expiresAt = Infinity }) => !('role' in subject) && expiresAt > Date.now(),
-  )
 }
 
 /** Returns the policies that count by the dimensions of a subject, and by no others. */

@@ -16,10 +16,11 @@ const TITLES: Readonly<Record<number, string>> = {
 }
 
 /** Lists the statuses that an address may answer with. */
-const statusesOf = ({ status, method, body, isScoped }: Address): number[] => [
+const statusesOf = ({ status, method, body, isScoped, adminOnly }: Address): number[] => [
   status ?? 200,
   400,
   401,
+  ...(adminOnly === undefined ? [] : [403]),
   ...(isScoped ? [404] : []),
   ...(method === 'GET' ? [] : [409, 413, 422]),
   ...(body ? [415] : []),
@@ -76,7 +77,7 @@ function operationOf(address: Address) {
   const responses = statusesOf(address).map((status) => [
     status,
     {
-      description: TITLES[status],
+      description: status === 403 ? address.adminOnly : TITLES[status],
       content: jsonOf(status < 400 ? answer : { $ref: '#/components/schemas/Error' }),
     },
   ])
