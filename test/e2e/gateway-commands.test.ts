@@ -104,6 +104,11 @@ describe('npm run gateway', () => {
   it.each([
     [{ UPSTASH_REDIS_REST_TOKEN: 'local' }, 'UPSTASH_REDIS_REST_URL is not set'],
     [{ UPSTASH_REDIS_REST_URL: 'http://127.0.0.1:1' }, 'UPSTASH_REDIS_REST_TOKEN is not set'],
+    [{ STORE: 'redis' }, 'UPSTASH_REDIS_REST_URL: is not set'],
+    [
+      { OPENAI_API_KEY: 'a', AZURE_API_KEY: 'b', AZURE_BASE_URL: 'https://mine.example/openai/v1' },
+      'openai and azure offer it: list openai/',
+    ],
   ])('refuses to start with %j alone', async (env, message) => {
     expect(await ended([], env)).toEqual({ code: 1, output: expect.stringContaining(message) })
   })

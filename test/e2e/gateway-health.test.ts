@@ -89,6 +89,9 @@ describe('/health, in workerd', () => {
       const { status, facts } = await health(app)
       expect([status, facts['status'], facts['configured']]).toEqual([503, 'unavailable', false])
       expect(facts['message']).toContain('UPSTASH_REDIS_REST_TOKEN: is not set')
+      await health(app)
+      const told = app.logs.filter((line) => line.includes('UPSTASH_REDIS_REST_TOKEN'))
+      expect(told).toHaveLength(1)
     } finally {
       await app.stop()
     }
@@ -126,6 +129,16 @@ const storeOf = async (answer: Promise<Response>): Promise<unknown> => {
 }
 
 describe('the store', () => {
+  it('that is another one than has counted is a wrong setting, which is told', async () => {
+    const refusal = refuse({ status: 503, code: 'not_configured', message: 'Set STORE.' })
+    const answer = await createHealth(async () => refusal, [], createProviderStates())()
+    expect(await answer.json()).toEqual({
+      status: 'unavailable',
+      configured: false,
+      message: 'Set STORE.',
+    })
+  })
+
   it('is asked once in ten seconds, and its last answer is told with its age', async () => {
     const { ask, asked, move } = setUp()
     const first = ask()

@@ -23,6 +23,7 @@ let gateway: WorkerApp
 let silent: WorkerApp
 let cutOff: WorkerApp
 let impatient: WorkerApp
+let counting: WorkerApp
 beforeAll(async () => {
   keys = await startKeys()
   provider = await startProvider()
@@ -35,9 +36,10 @@ beforeAll(async () => {
   cutOff = await startGateway({ ...upstreamsAt(away), PAUSE_SECONDS: '3000' }, store)
   const short = { ANSWER_TIMEOUT_SECONDS: '1', IDLE_TIMEOUT_SECONDS: '1' }
   impatient = await startGateway({ ...settings, ...short, TENANT_IDS: 'hashed' }, store)
+  counting = await startGateway({ ...settings, ...short, INCOMPLETE: 'counted' }, store)
 })
 afterAll(async () => {
-  for (const app of [gateway, silent, cutOff, impatient]) await app.stop()
+  for (const app of [gateway, silent, cutOff, impatient, counting]) await app.stop()
   await provider[Symbol.asyncDispose]()
   await keys.store[Symbol.asyncDispose]()
 })
@@ -57,7 +59,7 @@ const linesOf = (...apps: WorkerApp[]): string[] => apps.flatMap(({ logs }) => l
 const lineOf = (id: string): Promise<Line> =>
   vi.waitFor(
     () => {
-      const found = linesOf(gateway, cutOff, impatient)
+      const found = linesOf(gateway, cutOff, impatient, counting)
         // The runtime has lines of its own, such as that of a stream that broke.
         .filter((line) => line.startsWith('{'))
         .map((line) => JSON.parse(line) as Line)
@@ -238,6 +240,22 @@ describe('a provider that stops', () => {
     })
     const { charged, outcome } = await lineOf('stop-before')
     expect(outcome).toBe('timed_out')
+    await vi.waitFor(async () => expect(await usedBy(tenant)).toEqual(charged), {
+      timeout: 30_000,
+    })
+  })
+
+  it('within an answer costs what was counted with INCOMPLETE=counted', async () => {
+    const { key, tenant } = await keys.create()
+    const begin = 'data: {"choices":[{"delta":{"content":"Be"}}]}\n\n'
+    provider.respond = () => stall('text/event-stream', begin)
+    const call = { ...chat, ...asking, stream, max_completion_tokens: 1_000 }
+    const { openai } = clientsWith(counting, key, 'stop-counted')
+    await failureOf(openai.chat.completions.create(call).then(read))
+    const { charged, outcome } = await lineOf('stop-counted')
+    expect(outcome).toBe('incomplete')
+    expect(charged.token).toBeGreaterThan(0)
+    expect(charged.token).toBeLessThan(100)
     await vi.waitFor(async () => expect(await usedBy(tenant)).toEqual(charged), {
       timeout: 30_000,
     })

@@ -104,6 +104,15 @@ describe.each(STORES)('the command, over %s', (_, operated) => {
     expect(await say(list)).not.toContain(id)
   })
 
+  it('gives a key its day back', async () => {
+    const made = await say('npx @sluice/cli keys create --tenant globex --plan growth --yes')
+    const [, key = '', id = ''] = /^(sk_[\w-]{43})\n(key_\w{16}) /.exec(made) ?? []
+    expect(await status(key)).toBe(200)
+    const reset = 'npx @sluice/cli reset --tenant globex --subject key=key_0 --policies key --yes'
+    expect(await say(reset, id)).toMatch(/^key \(.+\): \$0\.\d+ used\n/)
+    expect(await say(reset, id)).toContain('$0.00 used')
+  })
+
   it('refuses a plan that src/limits.ts has not', async () => {
     const command = 'npx @sluice/cli keys create --tenant acme --plan gold'
     const { err, exitCode } = await run(operated().env, command)

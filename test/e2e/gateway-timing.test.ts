@@ -268,6 +268,7 @@ describe('a setting', () => {
     ['PAUSE_SECONDS', '-1', '0 to 3300'],
     ['MAX_BODY_BYTES', '1e9', '1 to '],
     ['UNANSWERED', 'free', 'keep or release'],
+    ['INCOMPLETE', 'release', 'keep or counted'],
     ['LOG_CALLS', 'false', 'on or off'],
   ])('%s of %j is refused, with what is allowed', (name, value, allowed) => {
     expect(() => callSettings({ [name]: value })).toThrow(allowed)

@@ -51,11 +51,18 @@ async function start() {
   const settings = { SLUICE_OBJECTS_TOKEN: token, ...variables }
   const url = await startWorker({ port, variables: settings, state }, onStop)
   endOnSignals()
+  await assertConfigured(url)
   const objects = { url: `${url}/sluice`, token: settings.SLUICE_OBJECTS_TOKEN }
   report(url, hasRedis ? undefined : await createDemoKey(objects))
   // A token of the settings is not shown.
   if (!hasRedis) reportObjects(objects, settings.SLUICE_OBJECTS_TOKEN === token, state)
   console.log('  Ctrl-C ends everything.')
+}
+
+/** Throws an error that names the setting at fault, which would refuse every request. */
+async function assertConfigured(url) {
+  const { configured, message } = await (await fetch(`${url}/health`)).json()
+  if (!configured) throw new Error(message)
 }
 
 async function createDemoKey(objects) {

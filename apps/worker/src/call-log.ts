@@ -43,17 +43,12 @@ export async function digestOf(text: string): Promise<string> {
   return digits.join('').slice(0, 16)
 }
 
-/** Returns the units that stay charged once an answer is over: the larger of both if its usage is not told. */
-export function chargedFor(
-  { complete, input, output }: Usage,
-  usd: number,
-  reserved: Units = {},
-): Units {
+/** Returns the units that stay charged once an answer is over: at least those that are kept of its reservation. */
+export function chargedFor({ input, output }: Usage, usd: number, kept: Units = {}): Units {
   const used: Units = { token: input + output, usd }
-  if (complete) return used
   const units = Object.entries(used).map(([unit, count]) => [
     unit,
-    Math.max(count, reserved[unit] ?? 0),
+    Math.max(count, kept[unit] ?? 0),
   ])
   return Object.fromEntries(units) as Units
 }

@@ -12,6 +12,8 @@ export interface CallSettings {
   readonly pauseMs: number
   /** The charge of a call without an answer: its estimate, or nothing. */
   readonly unanswered: 'keep' | 'release'
+  /** The charge of an answer that breaks off: its estimate, or what was counted as it passed. */
+  readonly incomplete: 'keep' | 'counted'
   /** The largest body of a call, in bytes. */
   readonly maxBodyBytes: number
   /** True if each call is logged. */
@@ -36,6 +38,7 @@ export function callSettings(env: Env): CallSettings {
     idleMs: 1_000 * wholeNumber(env, 'IDLE_TIMEOUT_SECONDS', 300, 1, MAX_SECONDS),
     pauseMs: 1_000 * wholeNumber(env, 'PAUSE_SECONDS', 30, 0, MAX_SECONDS),
     unanswered: oneOf(env, 'UNANSWERED', ['keep', 'release']),
+    incomplete: oneOf(env, 'INCOMPLETE', ['keep', 'counted']),
     maxBodyBytes: wholeNumber(env, 'MAX_BODY_BYTES', 4_000_000, 1, MAX_BODY_BYTES),
     logsCalls: oneOf(env, 'LOG_CALLS', ['on', 'off']) === 'on',
     logsTenants: tenantIdsIn(env.TENANT_IDS) === 'plain',

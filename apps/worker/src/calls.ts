@@ -29,11 +29,13 @@ export function createCalls(settings: CallSettings) {
   const options = (prices: Prices) =>
     ({
       maxBodyBytes: settings.maxBodyBytes,
+      onIncomplete: settings.incomplete,
       onUsage(usage, subject) {
         const notes = notesOf(subject)
         if (notes?.isRunning !== true) return undefined
         const usd = Math.max(usage.cost ?? 0, prices.priceOf(usage, usage.model, notes.model))
-        notes.charged = chargedFor(usage, usd, notes.reserved)
+        const isCounted = usage.complete || settings.incomplete === 'counted'
+        notes.charged = chargedFor(usage, usd, isCounted ? {} : notes.reserved)
         notes.outcome ??= usage.complete ? 'answered' : 'incomplete'
         return log(notes, 200)
       },

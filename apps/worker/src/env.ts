@@ -45,6 +45,8 @@ export interface Env {
   readonly IDLE_TIMEOUT_SECONDS?: string
   /** The charge of a call without an answer: `keep` its estimate, or `release` it. @default 'keep' */
   readonly UNANSWERED?: string
+  /** The charge of an answer that breaks off: `keep` the estimate, or what was `counted` as it passed. @default 'keep' */
+  readonly INCOMPLETE?: string
   /** The seconds for which a tenant's calls to a provider that does not answer are refused. @default '30' */
   readonly PAUSE_SECONDS?: string
   /** The largest body of a call, in bytes. @default '4000000' */

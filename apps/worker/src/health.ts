@@ -19,7 +19,7 @@ export function createHealth(
   now: () => number = Date.now,
 ): Health {
   let askedAt = -Infinity
-  let known: { answers: boolean; at: number } | undefined
+  let known: { refusal: Refusal['options'] | undefined; at: number } | undefined
 
   /** Asks the store, unless somebody has asked it a moment ago. */
   async function askStore(): Promise<void> {
@@ -27,21 +27,23 @@ export function createHealth(
     askedAt = now()
     const headers = { authorization: `Bearer ${NO_KEY}` }
     const found = await verify(new Request('http://gateway.example', { headers }))
-    const answers = found instanceof Refusal && found.options.status === 401
-    known = { answers, at: now() }
+    // The key is refused where the store answers.
+    const { options } = found instanceof Refusal ? found : { options: undefined }
+    known = { refusal: options?.status === 401 ? undefined : options, at: now() }
   }
 
   return async () => {
     await askStore()
-    const isUp = known?.answers ?? true
+    const { code, message } = known?.refusal ?? {}
+    if (code === 'not_configured') return unconfigured(message ?? '')
     const store = known
       ? {
-          status: known.answers ? 'answers' : 'unavailable',
+          status: known.refusal ? 'unavailable' : 'answers',
           secondsAgo: Math.round((now() - known.at) / 1_000),
         }
       : { status: 'unknown' }
     const told = providers.map((id) => ({ id, last: states.last(id) }))
-    return healthAnswer(isUp ? 200 : 503, { configured: true, store, providers: told })
+    return healthAnswer(known?.refusal ? 503 : 200, { configured: true, store, providers: told })
   }
 }
 

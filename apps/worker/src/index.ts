@@ -47,6 +47,8 @@ type Gateway = (request: Request, ...context: CallContext) => Promise<Response>
 
 /** An isolate has one `env`; another would have limits, keys and providers of its own. */
 const gateways = new WeakMap<Env, Gateway>()
+/** Those that no gateway can be made of, which the log says once. */
+const refused = new WeakSet<Env>()
 
 export default {
   async fetch(request, env, ctx) {
@@ -56,6 +58,8 @@ export default {
       gateway ??= createGateway(env)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
+      if (!refused.has(env)) console.error(error.message)
+      refused.add(env)
       const isHealth = new URL(request.url).pathname === HEALTH
       const answer = isHealth ? unconfigured(error.message) : notConfigured(error.message)
       return finish(answer, notes)
