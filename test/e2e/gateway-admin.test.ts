@@ -156,7 +156,7 @@ describe.each(['objects', 'redis'] as const)('administration over %s', (store) =
     expect(JSON.stringify(keys)).not.toContain(gateway.keys.acmeOperator.id)
     const role = { key, method: 'POST', body: { role: 'operator' } }
     expect((await gateway.send('/admin/keys', role)).status).toBe(403)
-    expect(await accepts(key)).toBe(401)
+    expect(await accepts(key)).toBe(403)
   })
 
   it('counts each operator to 60 requests a minute', async () => {

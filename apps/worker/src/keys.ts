@@ -10,6 +10,13 @@ const INVALID = refuse({
   headers: { 'WWW-Authenticate': 'Bearer' },
 })
 
+/** A role is no label: its holder should hear why the key opens nothing here. */
+const WITH_ROLE = refuse({
+  status: 403,
+  code: 'key_with_role',
+  message: 'A key with a role administers an organisation, and calls no model.',
+})
+
 /** The form of the name of a run. */
 const RUN = /^[\w.@-]{1,64}$/
 
@@ -28,8 +35,7 @@ export function keyVerifier(limiter: Limiter): KeyVerifier {
   return async (request) => {
     const subject = (await resolve(request)) ?? INVALID
     if (subject instanceof Refusal) return subject
-    // A key with a role administers, and calls no model.
-    if ('role' in subject) return INVALID
+    if ('role' in subject) return WITH_ROLE
     // The client chooses it: a new run has a budget within the tenant's.
     const run = request.headers.get('x-agent-run') ?? undefined
     if (run !== undefined && !RUN.test(run)) return INVALID_RUN
