@@ -1,5 +1,5 @@
 /* Draws mutants of the packages by a seed, so that nobody chooses them. */
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Random } from '../world/random.ts'
 import { mutationsOf, type Mutation } from './mutants.ts'
@@ -40,10 +40,14 @@ export const roomOf = (path: string): string => path.split('/')[3] ?? ''
 export const idOf = ({ path, line, before, after }: Mutant): string =>
   `${path}:${line} ${before} → ${after}`
 
+const sourceOf = (path: string): string => path.replace('/dist/', '/src/').replace(/\.js$/, '.ts')
+
 /** Draws so many mutants of the rooms. */
 export function drawMutants(root: string, seed: number, count: number): Mutant[] {
   const paths = globSync(`packages/core/dist/{${Object.keys(ROOMS).join()}}/**/*.js`, { cwd: root })
-  const all = paths.toSorted().flatMap((path) => {
+  // A build leaves the modules of files that were moved away.
+  const built = paths.filter((path) => existsSync(join(root, sourceOf(path))))
+  const all = built.toSorted().flatMap((path) => {
     const text = readFileSync(join(root, path), 'utf8')
     return mutationsOf(path, text).map((mutation) => mutantOf(path, text, mutation))
   })
