@@ -251,7 +251,10 @@ describe('a provider that stops', () => {
     provider.respond = () => stall('text/event-stream', begin)
     const call = { ...chat, ...asking, stream, max_completion_tokens: 1_000 }
     const { openai } = clientsWith(counting, key, 'stop-counted')
-    await failureOf(openai.chat.completions.create(call).then(read))
+    const { message: text = '' } = (await failureOf(
+      openai.chat.completions.create(call).then(read),
+    )) as { message?: string }
+    expect(text).toContain('The tokens that have passed are charged.')
     const { charged, outcome } = await lineOf('stop-counted')
     expect(outcome).toBe('incomplete')
     expect(charged.token).toBeGreaterThan(0)

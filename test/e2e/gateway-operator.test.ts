@@ -69,7 +69,7 @@ const STORES = [
 ] as const
 
 describe.each(STORES)('the command, over %s', (_, operated) => {
-  /** What the gateway answers to a call with a key. */
+  /** Returns the status of a call with a key. */
   const status = async (key: string): Promise<number> => {
     const body = { model: NAMED.openaiSmall, messages: [{ role: 'user', content: 'Hello' }] }
     const answer = await post(`${operated().app.url}/v1/chat/completions`, body, {

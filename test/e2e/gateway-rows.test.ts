@@ -1,4 +1,4 @@
-/* What a call costs in Durable Objects: the gateway in this process, over objects in workerd that count their rows. */
+/* The requests and rows of a call in Durable Objects: the gateway in this process, over objects in workerd that count their rows. */
 import { readFileSync } from 'node:fs'
 import { createApiKey } from '@sluice/core/api-keys'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'

@@ -28,7 +28,7 @@ export interface CallNotes {
 type CallOutcome =
   /** The provider answered, and its usage is settled. */
   | 'answered'
-  /** The answer broke off, or its usage is unknown: the estimate stays. */
+  /** The answer broke off, or its usage is unknown: the setting `INCOMPLETE` decides on its charge. */
   | 'incomplete'
   /** The provider answered with an error. */
   | 'error'

@@ -47,7 +47,7 @@ type Gateway = (request: Request, ...context: CallContext) => Promise<Response>
 
 /** An isolate has one `env`; another would have limits, keys and providers of its own. */
 const gateways = new WeakMap<Env, Gateway>()
-/** Those that no gateway can be made of, which the log says once. */
+/** Environments with a wrong setting. The log tells each of them once. */
 const refused = new WeakSet<Env>()
 
 export default {

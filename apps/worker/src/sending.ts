@@ -32,7 +32,7 @@ const KEPT = ' Its estimate stays charged, because the provider may bill it.'
 
 /** Creates a function that sends calls within their time, and pauses those to a provider that does not answer. */
 export function createSending(
-  { answerMs, idleMs, pauseMs, unanswered }: CallSettings,
+  { answerMs, idleMs, pauseMs, unanswered, incomplete }: CallSettings,
   states: ProviderStates,
   clock: Clock = CLOCK,
 ) {
@@ -107,7 +107,8 @@ export function createSending(
 
   function limitIdle(answer: Response, body: ReadableStream<Uint8Array>): Response {
     const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
-    const message = `The model has stopped sending for ${idleMs / 1_000} s.${KEPT}`
+    const charge = incomplete === 'keep' ? KEPT : ' The tokens that have passed are charged.'
+    const message = `The model has stopped sending for ${idleMs / 1_000} s.${charge}`
     const last = () => (isStream ? errorEvent('upstream_timeout', message) : undefined)
     const { status, headers } = answer
     return new Response(endWhenIdle(body, idleMs, last, clock), { status, headers })

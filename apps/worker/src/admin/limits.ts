@@ -90,13 +90,7 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     answer: CHANGED,
     isScoped: true,
     adminOnly: ADMIN_ONLY.limits,
-    run: (call) =>
-      setLimit(
-        call,
-        String(call.body['policy']),
-        String(call.body['limit']),
-        textIn(call, 'until'),
-      ),
+    run: setFromBody,
   },
   {
     id: 'removeLimit',
@@ -162,13 +156,7 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     answer: CHANGED,
     isScoped: true,
     adminOnly: ADMIN_ONLY.limits,
-    run: (call) =>
-      setLimit(
-        call,
-        String(call.body['policy']),
-        String(call.body['limit']),
-        textIn(call, 'until'),
-      ),
+    run: setFromBody,
   },
   {
     id: 'reset',
@@ -208,6 +196,11 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
     },
   },
 ]
+
+function setFromBody(call: AdminCall) {
+  const { policy, limit } = call.body
+  return setLimit(call, String(policy), String(limit), textIn(call, 'until'))
+}
 
 async function setLimit(call: AdminCall, policy: string, limit: string, until?: string) {
   const subject = subjectOf(call)

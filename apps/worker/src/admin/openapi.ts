@@ -6,7 +6,7 @@ const TITLES: Readonly<Record<number, string>> = {
   201: 'Made',
   400: 'A parameter or field is unknown, missing or malformed',
   401: 'The operator key is missing, unknown, expired or revoked',
-  404: 'There is no such thing, or it is of another organisation',
+  404: 'Not found, or of another organisation',
   409: 'The state forbids it, or nobody knows how the first request of this Idempotency-Key ended',
   413: 'The body is too large',
   415: 'The body is not declared as JSON',

@@ -34,7 +34,7 @@ export interface NewKeyTexts {
 /**
  * Makes a key of a tenant.
  *
- * @throws OperatorError When there is no such plan, or a text is no duration.
+ * @throws OperatorError When the plan does not exist, or a text is not a duration.
  * @throws StoreError When the store fails.
  * @example
  * const { json } = await createKey(task, { tenant: 'acme', plan: 'growth' }, { expires: '90d' })
@@ -59,7 +59,7 @@ export async function createKey(
  * Replaces a key by a new one, beside which the old one stays valid for a time.
  *
  * @param overlap That time; `0` ends it at once. @default '1d'
- * @throws OperatorError When there is no such key, it was replaced, or has expired.
+ * @throws OperatorError When the key does not exist, was replaced, or has expired.
  * @throws StoreError When the store fails.
  * @example
  * const { json } = await replaceKey(task, 'key_0123456789abcdef', {}, '7d')
@@ -94,7 +94,7 @@ export async function replaceKey(
  * Lets a key expire. One that expires sooner stays as it is.
  *
  * @param within A duration from now; `0` is at once.
- * @throws OperatorError When there is no such key, or no duration.
+ * @throws OperatorError When the key does not exist, or the time is not a duration.
  * @throws StoreError When the store fails.
  * @example
  * await endKey(task, 'key_0123456789abcdef', '1h')
@@ -120,7 +120,7 @@ export async function endKey(
 /**
  * Changes the plan of a key.
  *
- * @throws OperatorError When there is no such key or plan.
+ * @throws OperatorError When the key or the plan does not exist.
  * @throws StoreError When the store fails.
  * @example
  * await planKey(task, 'key_0123456789abcdef', 'growth')
@@ -141,7 +141,7 @@ export async function planKey(
 /**
  * Removes a key at once.
  *
- * @throws OperatorError When there is no such key.
+ * @throws OperatorError When the key does not exist.
  * @throws StoreError When the store fails.
  * @example
  * await removeKey(task, 'key_0123456789abcdef')
