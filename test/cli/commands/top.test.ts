@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { flushUsage } from '@sluice/usage'
 import type { UsageRow } from '@sluice/usage/report'
 import { afterAll, expect, it } from 'vitest'
@@ -20,20 +21,24 @@ it('shows what was used between two reads, and nothing of before', async () => {
   }
   await spend('long-ago', 9)
   app.write('src/quiet.ts', limitsFile(freshPrefix()))
-  const watched = app.sluice(['top', '--every', '5s', '--json'])
-  const unused = app.sluice(['top', '--every', '5s', '--limits', 'src/quiet.ts'])
-  let left = 200
-  const more = setInterval(() => {
-    left -= 1
-    if (left > 0) void spend(left % 3 === 0 ? 'globex' : 'acme', 0.001)
-  }, 100)
-  const { tenants } = jsonOf(await watched) as { tenants: { tenant: string; usd: number }[] }
-  clearInterval(more)
+  let isOver = false
+  const spendMeanwhile = async (): Promise<void> => {
+    for (let count = 0; !isOver; count += 1) {
+      await spend(count % 3 === 0 ? 'globex' : 'acme', 0.001)
+      await delay(100)
+    }
+  }
+  const commands = Promise.all([
+    app.sluice(['top', '--every', '5s', '--json']),
+    app.sluice(['top', '--every', '5s', '--limits', 'src/quiet.ts']),
+  ]).finally(() => {
+    isOver = true
+  })
+  const [[watched, unused]] = await Promise.all([commands, spendMeanwhile()])
+  const { tenants } = jsonOf(watched) as { tenants: { tenant: string; usd: number }[] }
   expect(tenants.map(({ tenant }) => tenant)).toEqual(['acme', 'globex'])
   expect(tenants.every(({ usd }) => usd > 0)).toBe(true)
-  expect((await unused).out).toMatch(
-    /^In the last [1-9]\d* s, for a minute: nothing was recorded\.$/,
-  )
+  expect(unused.out).toMatch(/^In the last [1-9]\d* s, for a minute: nothing was recorded\.$/)
 })
 
 const row = (start: number, tenant: string, usd: number): UsageRow => ({
