@@ -21,9 +21,9 @@ it('shows what was used between two reads, and nothing of before', async () => {
   }
   await spend('long-ago', 9)
   app.write('src/quiet.ts', limitsFile(freshPrefix()))
-  let isOver = false
+  const over = new AbortController()
   const spendMeanwhile = async (): Promise<void> => {
-    for (let count = 0; !isOver; count += 1) {
+    for (let count = 0; !over.signal.aborted; count += 1) {
       await spend(count % 3 === 0 ? 'globex' : 'acme', 0.001)
       await delay(100)
     }
@@ -31,9 +31,7 @@ it('shows what was used between two reads, and nothing of before', async () => {
   const commands = Promise.all([
     app.sluice(['top', '--every', '5s', '--json']),
     app.sluice(['top', '--every', '5s', '--limits', 'src/quiet.ts']),
-  ]).finally(() => {
-    isOver = true
-  })
+  ]).finally(() => over.abort())
   const [[watched, unused]] = await Promise.all([commands, spendMeanwhile()])
   const { tenants } = jsonOf(watched) as { tenants: { tenant: string; usd: number }[] }
   expect(tenants.map(({ tenant }) => tenant)).toEqual(['acme', 'globex'])
