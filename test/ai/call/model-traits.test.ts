@@ -1,5 +1,7 @@
 /* The traits of models by name, beside the data of models.dev and genai-prices. */
-import { findProvider } from '@pydantic/genai-prices'
+import { calcPrice } from '@pydantic/genai-prices'
+import { ANTHROPIC_PRICES } from '@sluice/ai/prices/anthropic'
+import { OPENAI_PRICES } from '@sluice/ai/prices/openai'
 import { describe, expect, it } from 'vitest'
 import {
   contextOf,
@@ -21,17 +23,18 @@ const LISTED = Object.entries(VENDORS).flatMap(([vendor, models]) =>
   Object.entries(models).map(([name, model]) => [vendor, name, model] as const),
 )
 
-/** The longest input by genai-prices. Names that mean a family or another service are left out. */
-const LENGTHS = ['openai', 'anthropic'].flatMap((providerId) =>
-  (findProvider({ providerId })?.models ?? []).flatMap(({ id, context_window: tokens }) =>
-    !tokens || /audio|realtime|transcri|image|embedding|computer|claude-(2|v1)|search/.test(id)
-      ? []
-      : [[id, tokens] as const],
-  ),
+/** The longest input of each listed model by genai-prices. Embeddings are no calls that fall to another model. */
+const LENGTHS = Object.entries({ openai: OPENAI_PRICES, anthropic: ANTHROPIC_PRICES }).flatMap(
+  ([providerId, prices]) =>
+    [...prices.models().keys()].flatMap((name) => {
+      const priced = calcPrice({ input_tokens: 1 }, name, { providerId })
+      const tokens = priced?.model.context_window
+      return tokens && !/embedding|computer/.test(name) ? [[name, tokens] as const] : []
+    }),
 )
 
-/** Models that take more than a source says: OpenAI bills longer calls of the first four, and Anthropic of the others. */
-const LONGER = /^gpt-(5\.[4-6]|6)|claude-sonnet-4-[05]/
+/** Models that take more than a source says: the list of OpenAI has no end for some, and Anthropic bills longer calls. */
+const LONGER = /^gpt-(5\.[4-6]|6)|claude-sonnet-4(-[05])?$/
 
 describe('the traits of a model', () => {
   it('are compared with the sources', () => {

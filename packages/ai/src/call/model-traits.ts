@@ -71,7 +71,7 @@ export function nearestEffort(asked: Effort, efforts: readonly Effort[]): Effort
 
 /** The models that read no pictures. Held to the data of https://models.dev/api.json by a test. */
 const WITHOUT_PICTURES =
-  /^(gpt-3|gpt-4($|-\d|-32k)|o1-(mini|preview)|o3-mini|gpt-oss|llama-3|deepseek-(chat|reasoner|v4-pro)|codestral|devstral-(2|latest|medium)|open-mistral|voxtral)/
+  /^(gpt-3|gpt-4(-32k|-\d+(-preview)?)?$|o1-(mini|preview)|o3-mini|gpt-oss|llama-3|deepseek-(chat|reasoner|v4-pro)|codestral|devstral-(2|latest|medium)|open-mistral|voxtral)/
 
 export const readsNoPictures = (name: string): boolean => WITHOUT_PICTURES.test(name)
 
@@ -81,13 +81,10 @@ export const readsNoPictures = (name: string): boolean => WITHOUT_PICTURES.test(
  * to Sonnet 4 and 4.5 has a price of its own above 200,000 tokens, so it may be longer.
  */
 const CONTEXTS: readonly (readonly [models: RegExp, tokens: number])[] = [
-  [/^gpt-4($|-0)/, 8_192],
+  [/^gpt-4(-0\d+)?$/, 8_192],
   [/^gpt-3/, 16_385],
   [/^gpt-4\.1/, 1_047_576],
-  [
-    /^(gpt-4(o|-turbo)|chatgpt-4o|o1-(mini|preview)|gpt-5(\.\d)?-chat|gpt-5\.3$|gpt-5\.3-codex-spark)/,
-    128_000,
-  ],
+  [/^(gpt-4(o|-turbo)|chatgpt-4o|o1-(mini|preview)|gpt-5\.3(-chat|-codex-spark)?$)/, 128_000],
   [/^(o\d|codex-mini)/, 200_000],
   [/^gpt-5(\.[0-3]|-|$)|^gpt-5\.(4-(mini|nano)|6-cyber)/, 400_000],
   [/^gpt-(5\.[4-9]|6)/, 1_050_000],

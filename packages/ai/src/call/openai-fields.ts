@@ -6,8 +6,11 @@ import { effortsOf, isOpenAi, reasons } from './model-traits.ts'
 /** The models that are offered over the Responses API alone. https://github.com/alvinunreal/tmuxai/issues/82 */
 const RESPONSES_ONLY = /^(o\d|gpt-5(\.\d)?)-pro|codex|deep-research/
 
-/** The models whose effort is `none` by default, by the comments in OpenAI's clients and the docs of GPT-5.2 and 5.4. */
-const NONE_BY_DEFAULT = /^gpt-5\.[124](-mini|-nano)?$/
+/**
+ * The models whose effort is `none` by default.
+ * https://docs.rs/openai-tools/3.0.0/openai_tools/responses/request/enum.ReasoningEffort.html, https://replicate.com/openai/gpt-5.4
+ */
+const NONE_BY_DEFAULT = /^gpt-5\.(1|2|4)$/
 
 /** Adapts a body of chat completions. */
 export function adaptChat(draft: BodyDraft, to: string): void {
