@@ -64,10 +64,13 @@ export async function serveProvider(
 
   const server = createServer((request, response) => {
     request.resume()
-    void attempt(request.url ?? '/').then(async (answered) => {
-      response.writeHead(answered.status, Object.fromEntries(answered.headers))
-      response.end(await answered.text())
-    })
+    // A store that ends while a client still asks fails the call, not the process.
+    void attempt(request.url ?? '/')
+      .then(async (answered) => {
+        response.writeHead(answered.status, Object.fromEntries(answered.headers))
+        response.end(await answered.text())
+      })
+      .catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -53,13 +53,14 @@ export async function standIn(behave: Behaviour): Promise<StandIn> {
     response.on('close', () => {
       if (!response.writableFinished) events.emit('abort')
     })
+    // A client that leaves before its body is here, or an answer that fails, is no error of the process.
     void (async () => {
       let body = ''
       for await (const chunk of request) body += String(chunk)
       bodies.push(body)
       behave(response, request)
       events.emit('arrival')
-    })()
+    })().catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -95,13 +95,15 @@ describe('sluice keys', () => {
     // Passes everything on, until it has passed on the replacement: nobody gets its reply, or any further.
     let isGone = false
     const proxy = createServer((request, response) => {
-      void text(request).then(async (body) => {
+      const pass = async (): Promise<void> => {
+        const body = await text(request)
         const headers = { authorization: request.headers.authorization ?? '' }
         const answer = await fetch(redis.local.url + request.url, { method: 'POST', headers, body })
         isGone ||= body.includes('replacedBy')
         if (isGone) response.destroy()
         else response.end(await answer.text())
-      })
+      }
+      void pass().catch(() => response.destroy())
     })
     await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void proxy.close())

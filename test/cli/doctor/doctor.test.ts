@@ -49,9 +49,12 @@ async function serve(
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      void answer(Buffer.concat(chunks).toString()).then(({ status, text }) => {
-        response.writeHead(status, { 'content-type': 'application/json' }).end(text)
-      })
+      // The doctor may have given up, and the test be over.
+      void answer(Buffer.concat(chunks).toString())
+        .then(({ status, text }) => {
+          response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+        })
+        .catch(() => response.destroy())
     })
   })
   closing.push(server)

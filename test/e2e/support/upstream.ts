@@ -27,11 +27,15 @@ const answerAtOnce = (response: ServerResponse): void => {
 export async function startUpstream(): Promise<Upstream> {
   const requests: UpstreamRequest[] = []
   const server = createServer((request, response) => {
-    void bodyOf(request).then((body) => {
-      const { url: path, headers } = request
-      requests.push({ path, authorization: headers.authorization, body: JSON.parse(body) as never })
-      upstream.respond(response)
-    })
+    // A client may leave before its body is here.
+    void bodyOf(request)
+      .then((body) => {
+        const { url: path, headers } = request
+        const { authorization } = headers
+        requests.push({ path, authorization, body: JSON.parse(body) as never })
+        upstream.respond(response)
+      })
+      .catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
