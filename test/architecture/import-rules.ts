@@ -114,6 +114,8 @@ export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
   // Decides on states that it keeps itself.
   journal: /^stores\/(store|decide-on)\.ts$/,
+  // Alternatives come with the choices that a call has, and with nothing else.
+  reservations: /^stores\/(store|choices\/(alternatives|tries))\.ts$/,
   places: /^stores\/(store|deadline|placed\/(placed-store|places-by))\.ts$/,
   // A fence answers as Redis does.
   shards: /^stores\/(store|deadline|redis\/transport|placed\/(placed-store|places-by))\.ts$/,

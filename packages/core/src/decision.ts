@@ -76,6 +76,12 @@ export type PlanSource = 'subject' | 'resolver' | 'stale' | 'default'
 /** The origin of an answer: the store, this process's memory, a cache of denials, or a lease. */
 export type Source = 'store' | 'memory' | 'cache' | 'lease'
 
+/** The answer to one of several choices. */
+export type TriedChoice = Pick<
+  AllowedDecision | DeniedDecision,
+  'allowed' | 'reason' | 'violated' | 'retryAfterMs'
+>
+
 interface DecisionBase {
   /** The state of every policy that took part, in the limiter's order. Empty if degraded to `allow` or `deny`. */
   readonly policies: readonly PolicyState[]
@@ -93,6 +99,13 @@ interface DecisionBase {
   readonly planSource: PlanSource | undefined
   /** Set if the decision was made without the store. */
   readonly degraded: Degraded | undefined
+  /**
+   * With `choices`, the position of the one that this decision is about: the one charged, or of a denial the one that fits
+   * soonest.
+   */
+  readonly choice?: number
+  /** With `choices`, the answer to each that was tried, in their order: all of them for a denial and a `peek`. */
+  readonly tried?: readonly TriedChoice[]
 }
 
 /** The request may proceed, and every policy has been charged. */

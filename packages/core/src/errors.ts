@@ -16,6 +16,7 @@ export type InputErrorCode =
   | 'missing_dimension'
   | 'invalid_cost'
   | 'invalid_reservation'
+  | 'invalid_choices'
   | 'invalid_body'
   | 'body_too_large'
   | 'unknown_model'

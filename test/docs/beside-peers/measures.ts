@@ -79,7 +79,7 @@ async function outcome(ask: Ask): Promise<string> {
 export async function kilobytes(modules: readonly string[]): Promise<string> {
   const code = modules.map((module) => `export ${module}`).join('\n')
   try {
-    return `${Math.ceil((await bundle(code)).gzipped / 1_000)} kB`
+    return `${Math.ceil((await bundle(code)).gzipped / 100) / 10} kB`
   } catch {
     return 'needs Node.js'
   }

@@ -54,6 +54,8 @@ export function checkMessage(request: StoreRequest): string {
       policies: undefined,
       startedAt: undefined,
       failure: undefined,
+      // A place is asked for one after the other.
+      alternatives: undefined,
     },
   })
 }

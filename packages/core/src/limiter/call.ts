@@ -13,6 +13,15 @@ export interface CheckOptions<Unit extends string = string> {
    * response may cut that work off, and a later request repeats it. @default none
    */
   readonly waitUntil?: WaitUntil | undefined
+  /** Several subjects and costs, created by `choices`, of which the first that fits is charged. Instead of `cost`. @default none */
+  readonly choices?: Choices<Unit> | undefined
+}
+
+/** Several calls of which one is charged. Created by `choices`. */
+export interface Choices<Unit extends string = string, Fit = unknown> {
+  readonly name: 'choices'
+  /** For the compiler alone; never set. */
+  readonly '~types'?: readonly [{ readonly [Name in Unit]?: true }, Fit] | undefined
 }
 
 /** The arguments of one call to a limiter, validated. */
@@ -22,6 +31,7 @@ export interface LimiterCall {
   /** True to charge the cost if it fits; false to only look. */
   readonly apply: boolean
   readonly waitUntil: WaitUntil | undefined
+  readonly choices?: Choices | undefined
 }
 
 /** The facts of one decision that an extension may use. */
@@ -49,10 +59,10 @@ export function parseCall(
 ): LimiterCall {
   assertSubject(subject)
   if (typeof options === 'object' && options !== null) {
-    const { cost, waitUntil } = options
+    const { cost, waitUntil, choices } = options
     const isCallable = waitUntil === undefined || typeof waitUntil === 'function'
     if (isCallable && Object.keys(options).every((name) => known.includes(name))) {
-      return { subject, apply, cost, waitUntil }
+      return { subject, apply, cost, waitUntil, choices }
     }
   }
   const names = known.join('", "')

@@ -1,5 +1,6 @@
+import type { SkippedPolicy } from '../decision.ts'
 import type { StoreReply, StoreRequest } from '../stores/store.ts'
-import type { ExtensionCall } from './call.ts'
+import type { Choices } from './call.ts'
 import type { Contribution, TrackedRecord } from './extensions.ts'
 import type { DecideCall, Outcome } from './outcome.ts'
 import type { LimiterRuntime } from './runtime.ts'
@@ -18,90 +19,122 @@ import { resolve, type ResolvedEntry } from './resolve.ts'
  * @throws InputError When the subject lacks a dimension or the cost is malformed.
  */
 export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise<Outcome> {
-  assertCost(call.cost, runtime.program.units)
-  const extensionCall = runtime.seam?.startCall(call)
-  const first = await decideOnce(runtime, call, extensionCall)
+  const resolveNow = ((call.choices as ResolvingChoices)?.start ?? startResolving)(runtime, call)
+  const first = await decideOnce(runtime, resolveNow())
   if (!first.isOutdated || first.reply.verdicts.some(({ charged }) => charged)) return first
-  const second = await decideOnce(runtime, call, extensionCall)
+  const second = await decideOnce(runtime, resolveNow())
   // The store has denied, so a degraded decision does not replace it.
   return second.decision.degraded && !first.decision.allowed
     ? { ...first, unanswered: second }
     : second
 }
 
-/** Decides in three stages: resolve, the store, conclude. Extensions contribute before the first. */
+/** Decides in three stages: resolve, the store, conclude. */
 async function decideOnce(
-  runtime: LimiterRuntime,
-  call: DecideCall,
-  extensionCall: ExtensionCall | undefined,
+  { store }: LimiterRuntime,
+  question: Promise<Question>,
 ): Promise<Outcome> {
-  const { program, store, seam, events, extensions } = runtime
-  const { subject, fit } = call
-  const start = extensionCall ?? { startedAt: systemClock() }
-  const digests = hasLongValue(subject, program.dimensions)
-    ? await digestLongValues(subject, program.dimensions)
-    : undefined
-  const contribution = extensionCall && (await seam?.contribute(extensions, extensionCall))
-
-  // Resolve: select the policies that take part, each with its key and numbers.
-  const resolvedPlan = resolvePlan(runtime, subject, contribution?.plan)
-  const { plan, limits } = resolvedPlan
-  const { route, model } = subject
-  const { entries: resolved, skipped } = resolve(
-    program,
-    {
-      subject,
-      cost: call.cost,
-      limits: { plan: limits, route, model },
-      plan,
-      digests,
-      settings: contribution?.settings,
-    },
-    events.problem,
-  )
-
-  // The store: check all entries, then charge all of them if all fit.
-  const request = requestOf(runtime, call, resolved, start.startedAt, contribution)
-  const { id, now, reads } = request
-  const reply: StoreReply =
-    resolved.length + reads.length > 0
+  const { request, conclude: answer } = await question
+  const { now, entries, reads } = request
+  return answer(
+    entries.length + reads.length > 0
       ? await store.check(request)
-      : { source: 'store', now, verdicts: [], values: [] }
-
-  // Conclude: turn the reply into a decision.
-  const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
-  const decision = conclude(entries, reply, skipped, resolvedPlan)
-  const isOutdated = !decision.degraded && updateRecords(reply.values, contribution?.reads)
-  return { id, extensionCall, decision, entries, reply, isOutdated }
+      : { source: 'store', now, verdicts: [], values: [] },
+  )
 }
 
-function requestOf(
-  { program, clock, clockIsInjected, seam }: LimiterRuntime,
-  { apply, markFor, fit, id = requestId() }: DecideCall,
-  entries: readonly ResolvedEntry[],
-  startedAt: number,
-  { reads = [], failure }: Contribution = {},
-): StoreRequest {
-  return {
-    policies: program.policies,
-    entries,
-    apply,
-    // Reading the clock takes a while. It has moved on only if an extension waited.
-    now: seam || clockIsInjected ? clock() : startedAt,
-    clockIsInjected,
-    startedAt,
-    reads: reads.map(({ field }) => field),
-    id,
-    mark: markFor?.(id, entries),
-    fit,
-    failure,
+/** Choices as this room sees them. */
+export interface ResolvingChoices extends Omit<Choices, '~types'> {
+  /** As `startResolving`, for all of them. */
+  readonly start: (runtime: LimiterRuntime, call: DecideCall) => () => Promise<Question>
+}
+
+/** A call as it is asked of the store. */
+export interface Question {
+  readonly request: StoreRequest
+  /** Turns the reply into a decision, and gives each record its current value. Call it once. */
+  readonly conclude: (reply: StoreReply) => Outcome | Promise<Outcome>
+}
+
+/** A single call as it is asked of the store. */
+export interface CallQuestion extends Question {
+  readonly request: StoreRequest & { readonly entries: readonly ResolvedEntry[] }
+  readonly skipped: readonly SkippedPolicy[]
+  readonly conclude: (reply: StoreReply) => Outcome
+}
+
+/**
+ * Returns a function that resolves a call: it selects the policies that take part, each with its key and numbers. Extensions
+ * contribute before.
+ *
+ * @throws InputError When the cost is malformed.
+ */
+export function startResolving(
+  runtime: LimiterRuntime,
+  call: DecideCall,
+): (id?: string) => Promise<CallQuestion> {
+  const { program, seam, events, extensions, clock, clockIsInjected } = runtime
+  const { subject, cost, fit, apply, markFor } = call
+  assertCost(cost, program.units)
+  const extensionCall = seam?.startCall(call)
+  return async (id = call.id ?? requestId()) => {
+    const start = extensionCall ?? { startedAt: systemClock() }
+    const digests = hasLongValue(subject, program.dimensions)
+      ? await digestLongValues(subject, program.dimensions)
+      : undefined
+    const {
+      plan: contributed,
+      settings,
+      reads: records = [],
+      failure,
+    }: Contribution = (extensionCall && (await seam?.contribute(extensions, extensionCall))) ?? {}
+    const resolvedPlan = resolvePlan(runtime, subject, contributed)
+    const { plan, limits } = resolvedPlan
+    const { route, model } = subject
+    const { entries: resolved, skipped } = resolve(
+      program,
+      {
+        subject,
+        cost,
+        limits: { plan: limits, route, model },
+        plan,
+        digests,
+        settings,
+      },
+      events.problem,
+    )
+    const { startedAt } = start
+    const request = {
+      policies: program.policies,
+      entries: resolved,
+      apply,
+      // Reading the clock takes a while. It has moved on only if an extension waited.
+      now: seam || clockIsInjected ? clock() : startedAt,
+      clockIsInjected,
+      startedAt,
+      reads: records.map(({ field }) => field),
+      id,
+      mark: markFor?.(id, resolved),
+      fit,
+      failure,
+    }
+    return {
+      request,
+      skipped,
+      conclude(reply) {
+        const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
+        const decision = conclude(entries, reply, skipped, resolvedPlan)
+        const isOutdated = !decision.degraded && updateRecords(reply.values, records)
+        return { id, call, extensionCall, decision, entries, reply, isOutdated }
+      },
+    }
   }
 }
 
 /** Gives each record its current value. Returns true if one of them was outdated. */
 function updateRecords(
   values: readonly (string | undefined)[],
-  records: readonly TrackedRecord[] = [],
+  records: readonly TrackedRecord[],
 ): boolean {
   const wereOutdated = records.map((record, index) => record.update(values[index]))
   return wereOutdated.includes(true)

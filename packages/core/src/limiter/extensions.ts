@@ -1,13 +1,12 @@
 import type { Clock } from '../clock.ts'
 import type { PlanSource } from '../decision.ts'
-import type { Subject } from '../subject.ts'
 import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry, RecordRead, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
 import type { ExtensionCall, LimiterCall } from './call.ts'
 import type { LimiterEvents, Listeners, Problem, ReservationOrigin } from './events.ts'
-import type { DecideCall, Outcome } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 import type { SettingsLookup } from './resolve.ts'
 
 /** An addition to limiters, made by `defineExtension` or `listen`. */
@@ -97,7 +96,7 @@ export interface Seam {
   /** Combines the listeners of all extensions, so that none can break a decision. */
   createEmitters(extensions: readonly ExtensionInstance[], clock: Clock): Emitters
   /** Emits the events of a decision, unless it was a look. */
-  report(events: Emitters, call: DecideCall, outcome: Outcome): void
+  report(events: Emitters, outcome: Outcome): void
   /** Wraps a store and emits `storeCall` for each call. */
   observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) => void): Store
 }
@@ -112,7 +111,6 @@ export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
   /** Returns the origin, for the data of the reservation. */
   readonly reserved?: (
     data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>,
-    subject: Subject,
     outcome: Outcome,
   ) => ReservationOrigin
 }

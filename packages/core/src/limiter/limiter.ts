@@ -90,7 +90,7 @@ export function limiterOf(
   ): Promise<Decision> {
     const call = parseCall(subject, callOptions, apply, CHECK_OPTIONS)
     const outcome = await (runtime.wait ?? decide)(runtime, call)
-    runtime.seam?.report(runtime.events, call, outcome)
+    runtime.seam?.report(runtime.events, outcome)
     return outcome.decision
   }
 
@@ -114,4 +114,4 @@ const takesSlot = (cost: Cost | undefined): boolean =>
 const KEEPS_SLOT =
   'Sluice: check takes a slot of concurrency for maxDuration; reserve gives it back (behind an adapter: cost: reserving(…))'
 
-const CHECK_OPTIONS = ['cost', 'waitUntil']
+const CHECK_OPTIONS = ['cost', 'waitUntil', 'choices']

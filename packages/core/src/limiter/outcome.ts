@@ -16,6 +16,8 @@ export interface DecideCall extends LimiterCall {
 /** A decision, with the entries and the reply that it was made from. */
 export interface Outcome {
   readonly id: string
+  /** The call that was decided. */
+  readonly call: DecideCall
   /** The call as extensions see it, if there are any. */
   readonly extensionCall: ExtensionCall | undefined
   readonly decision: Decision
@@ -23,6 +25,12 @@ export interface Outcome {
   readonly reply: StoreReply
   /** True if it was based on a record that has changed. */
   readonly isOutdated: boolean
+  /** With choices, all of them. */
+  readonly alternatives?: readonly Pick<Outcome, 'id' | 'entries'>[]
+  /** With choices, returns the outcome after `explain` has changed the waits of all that were tried. */
+  readonly explained?: (explain: (one: Outcome) => void) => Outcome
+  /** Those that the store may have charged without an answer, beside this one. */
+  readonly unheard?: readonly Outcome[]
   /** The same call decided a second time, without an answer of the store, which may have charged it. */
   readonly unanswered?: Outcome
 }

@@ -4,7 +4,7 @@ import type { StoreError } from '../errors.ts'
 import type { ExtensionCall, LimiterCall } from './call.ts'
 import type { LimiterEvents, Listeners, Problem } from './events.ts'
 import type { Contribution, Emitters, ExtensionInstance, Seam } from './extensions.ts'
-import type { DecideCall, Outcome } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 import type { PolicySettings } from './resolve.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { logProblem, throttleProblems } from './problems.ts'
@@ -74,7 +74,7 @@ function createEmitters(extensions: readonly ExtensionInstance[], clock: Clock):
 
 /** Returns what a reservation was made for, so that its settlement in another process knows it. */
 function noteOrigin(emit: Listeners['reserved']): NonNullable<Emitters['reserved']> {
-  return ({ id, settleBy }, subject, { decision, entries }) => {
+  return ({ id, settleBy }, { call: { subject }, decision, entries }) => {
     const { plan, at } = decision
     const limits = Object.fromEntries(
       entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),
@@ -138,8 +138,7 @@ function crossedThresholds(
 
 function report(
   events: Emitters,
-  { subject, apply, markFor }: DecideCall,
-  { id, decision, entries, extensionCall: call }: Outcome,
+  { id, call: { subject, apply, markFor }, decision, entries, extensionCall: call }: Outcome,
 ): void {
   if (!apply || !call) return
   const reservation = markFor && decision.allowed ? id : undefined

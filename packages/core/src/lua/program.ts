@@ -50,11 +50,16 @@ interface Part extends ScriptPart {
  * reads every key. Phase two writes, only if all enforced policies fit. A policy that takes no part has `-`
  * in ARGV and no key, so the keys after it move up by one.
  *
+ * @param beforeWrites Lua for the start of phase two.
+ *
  * KEYS: one for each group that takes part; those of the records to read; those of the mark.
  * ARGV: the time, the clock, the id; for each policy `e` (enforced) or `s` (shadow), and its numbers;
  * whether to charge; the arguments of the mark; for each record the field to read, and the value that it must have for a charge, or `*`; the arguments of `fit`.
  */
-export function decidingScript(request: Pick<StoreRequest, 'policies' | 'mark' | 'fit'>): string {
+export function decidingScript(
+  request: Pick<StoreRequest, 'policies' | 'mark' | 'fit'>,
+  beforeWrites = '',
+): string {
   const { policies } = request
   const { parts, nextArg } = partsOf(policies)
   const mark = request.mark && luaOf(request.mark)
@@ -92,6 +97,7 @@ ${[
   if is ~= '*' and is ~= (value or '') then go = false end
 end`,
   'if go then',
+  beforeWrites,
   ...adds.map((add) => `  ${indent(add)}`),
 ]
   .join('\n')

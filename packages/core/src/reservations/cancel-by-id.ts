@@ -1,4 +1,5 @@
 import type { Cost } from '../cost.ts'
+import type { Choices } from '../limiter/call.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import { decide } from '../limiter/decide.ts'
@@ -14,11 +15,14 @@ export interface CancelByIdOptions<Unit extends string = string> {
   readonly id: string
   /** The cost that it was made with. @default 1 request */
   readonly cost?: Cost<Unit> | undefined
+  /** The choices that it was made with, if it had any. */
+  readonly choices?: Choices<Unit> | undefined
 }
 
 /**
  * Gives back what a process has reserved under an `id` of yours, if it has died before it told anybody its data: for
- * work that is done again. Whatever became of that reservation, it charges nothing from then on. Two round trips.
+ * work that is done again. Whatever became of that reservation, it charges nothing from then on. Two round trips; of choices, one
+ * more for each.
  *
  * Units that leases have served in the process that died, and stripes, stay charged.
  *
@@ -41,13 +45,20 @@ export async function cancelById<
 ): Promise<Settled> {
   assertReservationId(id)
   const runtime = runtimeOf(limiter)
-  const { entries, decision } = await decide(runtime, parseCall(subject, options, false, ['cost']))
-  const charges = entries.map((entry) => chargeOf(entry))
-  const { plan, at } = decision
-  const limits = Object.fromEntries(
-    entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),
-  )
-  const origin = { subject, plan, at, limits }
-  const data: ReservationData = { id, madeIn: 'store', settleBy: Infinity, charges, origin }
-  return settle(data, runtime, () => 0, startTelling())
+  const call = parseCall(subject, options, false, ['cost', 'choices'])
+  const outcome = await decide(runtime, { ...call, id })
+  const { plan, at } = outcome.decision
+  let settled: Settled | undefined
+  for (const { id: own, entries } of outcome.alternatives ?? [outcome]) {
+    const charges = entries.map((entry) => chargeOf(entry))
+    const limits = Object.fromEntries(
+      entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),
+    )
+    const origin = { subject, plan, at, limits }
+    const data: ReservationData = { id: own, madeIn: 'store', settleBy: Infinity, charges, origin }
+    settled = await settle(data, runtime, () => 0, startTelling())
+    // Of choices, one was charged at most.
+    if (settled.why !== 'nothing_charged') break
+  }
+  return settled as Settled
 }

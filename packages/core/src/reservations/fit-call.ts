@@ -26,7 +26,7 @@ export function withFit(
 }
 
 /** Returns what an allowed call was granted: all, if nothing limits it. */
-export function grantedOf({ fit }: DecideCall, { reply }: Outcome): { granted?: number } {
+export function grantedOf({ call: { fit }, reply }: Outcome): { granted?: number } {
   if (fit === undefined) return {}
   const { verdicts, granted = verdicts.length > 0 ? fit.floor : fit.most } = reply
   return { granted }

@@ -38,5 +38,5 @@ export async function peekFit<
   const outcome = await decide(runtime, call)
   const { decision } = outcome
   if (!decision.allowed) return decision
-  return { ...decision, granted: 0, ...grantedOf(call, outcome) }
+  return { ...decision, granted: 0, ...grantedOf(outcome) }
 }

@@ -40,11 +40,12 @@ export const chargeOf = (
 /** The key of the mark that allows a reservation to be settled. */
 export const markKey = (id: string): string => `hold:${id}`
 
-const ID = /^[0-9a-z]{1,32}$/
+/** An id; that of a choice after the first ends with its position. */
+const ID = /^[0-9a-z]{1,32}(?:C\d\d?)?$/
 
 /** @throws InputError `invalid_reservation` unless `id` can be that of a reservation. */
 export function assertReservationId(id: unknown): void {
-  if (typeof id === 'string' && ID.test(id)) return
+  if (typeof id === 'string' && ID.test(id) && !id.includes('C')) return
   const rule = 'must be 1 to 32 lower-case letters and digits'
   throw new InputError('invalid_reservation', 'id', rule)
 }

@@ -8,7 +8,7 @@ import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
-import { parseCall, type CheckOptions } from '../limiter/call.ts'
+import { parseCall, type CheckOptions, type Choices } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { keepingMark, type Unsettled } from './mark.ts'
 import { assertReservationId, chargeOf, markKey, type ReservationData } from './reservation-data.ts'
@@ -51,8 +51,15 @@ export interface ReserveOptions<Unit extends string = string> extends CheckOptio
  * The decision of `reserve`; if allowed, with the reservation. `JSON.stringify` of an allowed one is the
  * reservation's data (`toJSON`), without the decision.
  */
-export type ReserveDecision<Unit extends string = string, Fit = undefined> =
-  (AllowedDecision & Reservation<Unit> & Granted<Fit>) | DeniedDecision
+export type ReserveDecision<Unit extends string = string, Fit = undefined, List = undefined> =
+  | (AllowedDecision &
+      Reservation<Unit> &
+      Granted<List extends Choices<string, infer Own> ? Own : Fit> &
+      Chosen<List>)
+  | (DeniedDecision & Chosen<List>)
+
+/** The position of the choice that a decision is about, if the call had `choices`. */
+type Chosen<List> = List extends Choices ? { readonly choice: number } : unknown
 
 /** The quantity that was granted, if the call had a `fit`: from its floor to its most. */
 export type Granted<Fit> = Fit extends FitRange ? { readonly granted: number } : unknown
@@ -75,11 +82,12 @@ export async function reserve<
   Plan extends string,
   const Literal extends string,
   Fit extends FitRange<NoInfer<Unit>> | undefined = undefined,
+  List extends Choices<NoInfer<Unit>> | undefined = undefined,
 >(
   limiter: Limiter<Dimension, Unit, Plan>,
   subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
-  options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
-): Promise<ReserveDecision<Unit, Fit>> {
+  options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit; readonly choices?: List } = {},
+): Promise<ReserveDecision<Unit, Fit, List>> {
   const runtime = limitedToShare(runtimeOf(limiter), options.maxShare)
   const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
@@ -105,22 +113,31 @@ export async function reserve<
   let outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
     // The slots of dead holders may be all that is missing.
-    const swept = await releaseDue(unsettled, runtime, outcome, call.waitUntil)
+    const swept = await releaseDue(
+      unsettled,
+      runtime,
+      outcome.alternatives ?? [outcome],
+      call.waitUntil,
+    )
     if (swept > 0) outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   }
-  explainDenial(outcome, runtime)
+  const explain = (one: Outcome): void => explainDenial(one, runtime)
+  if (outcome.explained) outcome = { ...outcome, ...outcome.explained(explain) }
+  else explain(outcome)
   const { decision } = outcome
   // Only the last, as the caller gets it: a denial that is decided again is not the answer.
-  runtime.seam?.report(runtime.events, decideCall, outcome)
+  runtime.seam?.report(runtime.events, outcome)
   const dataOf = (made: Outcome): ReservationData =>
     reservationData(made, decision.at + settleWithinMs, unsettled)
-  if (!decision.allowed) {
-    const unanswered = decision.degraded ? outcome : outcome.unanswered
-    if (unanswered) runInBackground(cancelDenied(dataOf(unanswered), runtime), call.waitUntil)
-    return decision
+  const unanswered = decision.degraded ? outcome : outcome.unanswered
+  const unheard = [...(unanswered?.unheard ?? [])]
+  if (unanswered && !decision.allowed) unheard.unshift(unanswered)
+  if (unheard.length > 0) {
+    runInBackground(cancelUnheard(unheard.map(dataOf), runtime), call.waitUntil)
   }
+  if (!decision.allowed) return decision
   const made = dataOf(outcome)
-  const data = { ...made, origin: runtime.events.reserved?.(made, subject, outcome) }
+  const data = { ...made, origin: runtime.events.reserved?.(made, outcome) }
   const known = unansweredOf(runtime)
   // A sweep of this process must not tell of the release of a charge that nobody has heard of.
   if (unsettled && data.madeIn === 'nowhere') known.set(markKey(data.id), startTelling(true))
@@ -128,7 +145,7 @@ export async function reserve<
   known.set(data.id, telling)
   const reserved = {
     ...createReservation<Unit>(data, runtime, telling),
-    ...grantedOf(call, outcome),
+    ...grantedOf(outcome),
   }
   return { ...decision, ...reserved }
 }
@@ -137,27 +154,46 @@ export async function reserve<
 async function releaseDue(
   unsettled: Unsettled,
   runtime: LimiterRuntime,
-  { entries }: Outcome,
+  outcomes: readonly Pick<Outcome, 'entries'>[],
   waitUntil: WaitUntil | undefined,
 ): Promise<number> {
+  const lists = new Set(outcomes.map(({ entries }) => unsettled.openKey(entries)))
+  let swept = 0
   try {
-    return await unsettled.sweep(runtime, unsettled.openKey(entries), waitUntil)
+    for (const list of lists) swept += await unsettled.sweep(runtime, list, waitUntil)
   } catch {
-    return 0
+    // The denial stands, unless others were released.
+  }
+  return swept
+}
+
+/** Cancels what the store may have charged without an answer. Nobody has heard of it. */
+async function cancelUnheard(
+  reservations: readonly ReservationData[],
+  runtime: LimiterRuntime,
+): Promise<void> {
+  for (const data of reservations) {
+    const telling = startTelling(true)
+    const { storeFailed } = await settleWithRetry(() => settle(data, runtime, () => 0, telling))
+    if (!storeFailed) continue
+    const message =
+      'A reservation was denied without the store and not cancelled; its estimate may stay charged'
+    runtime.events.problem({ code: 'reservation_lost', message })
+    // Of choices, one was charged at most. More questions would feed the outage.
+    return
   }
 }
 
-/** Cancels what the store may have charged before the reservation was denied without it. Nobody has heard of that. */
-async function cancelDenied(data: ReservationData, runtime: LimiterRuntime): Promise<void> {
-  const telling = startTelling(true)
-  const { storeFailed } = await settleWithRetry(() => settle(data, runtime, () => 0, telling))
-  if (!storeFailed) return
-  const message =
-    'A reservation was denied without the store and not cancelled; its estimate may stay charged'
-  runtime.events.problem({ code: 'reservation_lost', message })
-}
-
-const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit', 'unsettled', 'maxShare', 'id']
+const RESERVE_OPTIONS = [
+  'cost',
+  'waitUntil',
+  'choices',
+  'settleWithin',
+  'fit',
+  'unsettled',
+  'maxShare',
+  'id',
+]
 
 /** Returns the reservation that a decision has made, as data. */
 function reservationData(

@@ -1,8 +1,8 @@
 /* The entry `moves`: tenants that another store of `sharded` counts from now on take their counts along. */
-import type { Operation, Store } from '../stores/store.ts'
 import type { MovedFrom } from './sharded.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
+import { decisionsOf, type Operation, type Store } from '../stores/store.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { withMarkers, type Copy } from './fence.ts'
@@ -89,12 +89,13 @@ function moves(): ReturnType<MovedFrom['create']> {
 
     return {
       async check(request) {
-        const { entries, reads, mark, startedAt } = request
-        const markKeys = [...(mark?.keys ?? [])]
-        // Its id is new, so it is nowhere yet.
-        const own = markKeys.pop()
-        if (own !== undefined) arrived.set(own, true)
-        const counts = [...entries.map(({ key }) => key), ...markKeys]
+        const { reads, startedAt } = request
+        const decisions = decisionsOf(request)
+        const markKeys = decisions.map(({ mark }) => mark?.keys ?? [])
+        // The ids are new, so their marks are nowhere yet.
+        for (const key of markKeys.map((keys) => keys.at(-1))) if (key) arrived.set(key, true)
+        const counts = decisions.flatMap(({ entries }) => entries.map(({ key }) => key))
+        counts.push(...markKeys.flatMap((keys) => keys.slice(0, -1)))
         const records = reads.map(({ key }) => key)
         await fetch(counts, startedAt, records)
         return to.check(request)

@@ -1,7 +1,7 @@
 /* A store of several, which says its name. */
-import type { Store } from '../stores/store.ts'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
+import { decisionsOf, type Store } from '../stores/store.ts'
 import { hasMoved } from './shard-record.ts'
 
 /** Returns a store whose replies and errors name it. */
@@ -31,9 +31,8 @@ export function named(name: string, store: Store): Store {
       try {
         return { ...(await store.check(request)), place: name }
       } catch (error) {
-        const { entries, startedAt } = request
-        const keys = entries.map(({ key }) => key)
-        return fail(error, keys, startedAt)
+        const keys = decisionsOf(request).flatMap(({ entries }) => entries.map(({ key }) => key))
+        return fail(error, keys, request.startedAt)
       }
     },
     async run(operation) {

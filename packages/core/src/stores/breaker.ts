@@ -4,7 +4,7 @@ import { Circuit, type Proof } from '../internal/circuit.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { sharedRequests } from '../internal/shared-failures.ts'
 import { answersAlone, noteWrapper } from '../internal/wrappers.ts'
-import { assertStore, type StateMap, type Store } from './store.ts'
+import { assertStore, decisionsOf, type StateMap, type Store } from './store.ts'
 
 /** Options of `breaker`. */
 export interface BreakerOptions {
@@ -79,11 +79,12 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
     timeoutMs: store.timeoutMs,
     accept: store.accept?.bind(store),
     async check(request) {
-      const { entries, mark, startedAt } = request
+      const { entries, startedAt } = request
       if (circuit.mayCall(startedAt, entries.length === 0)) {
         return call(() => store.check(request))
       }
-      if (mark) rememberMark(unsent, mark.keys.at(-1))
+      for (const { mark } of decisionsOf(request)) if (mark) unsent.add(mark.keys.at(-1))
+      while (unsent.size > MAX_UNSENT) unsent.delete(unsent.values().next().value)
       throw pausedError(circuit)
     },
 
@@ -129,10 +130,4 @@ function assertPlace(store: Store): void {
   const rule =
     'must be the store itself or a batched one; wrap the breaker, as in leased(cacheDenials(breaker(batched(upstash()))))'
   throw new ConfigError('invalid_option', 'breaker.store', rule)
-}
-
-function rememberMark(marks: Set<string | undefined>, mark: string | undefined): void {
-  marks.add(mark)
-  const [oldest] = marks
-  if (marks.size > MAX_UNSENT) marks.delete(oldest)
 }

@@ -1,10 +1,16 @@
 /* The function `cacheDenials`: a store around a store that denies again what the store has just denied. */
-import type { Store, StoreProblem, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { clockOf, DenialMemory } from './denial-memory.ts'
-import { assertStore } from './store.ts'
+import {
+  assertStore,
+  decisionsOf,
+  type Store,
+  type StoreProblem,
+  type StoreReply,
+  type StoreRequest,
+} from './store.ts'
 
 /** Options of `cacheDenials`. */
 export interface CacheDenialsOptions {
@@ -38,17 +44,33 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
   )
   assertStore('cacheDenials.store', store)
 
+  function find(request: StoreRequest, now: number, hasFailed: boolean): StoreReply | undefined {
+    const look = (one: StoreRequest): StoreReply | undefined => denials.find(one, now, hasFailed)
+    return request.alternatives ? request.alternatives.kind.known(request, look) : look(request)
+  }
+
+  function learn(request: StoreRequest, reply: StoreReply, sentAt: number, changes: number): void {
+    const { alternatives } = request
+    if (!alternatives || !reply.tried) return denials.learn(request, reply, sentAt, changes)
+    for (const [at, verdicts] of reply.tried.entries()) {
+      // From this memory itself, it would stay in it for good.
+      if (alternatives.denied.has(at)) continue
+      const one = { ...request, ...alternatives.all[at] }
+      denials.learn(one, { ...reply, verdicts }, sentAt, changes)
+    }
+  }
+
   async function ask(request: StoreRequest, sentAt: number): Promise<StoreReply> {
     const { changes } = denials
     try {
       const reply = await store.check(request)
-      denials.learn(request, reply, sentAt, changes)
+      learn(request, reply, sentAt, changes)
       return reply
     } catch (error) {
       const problem = problemOf(error)
-      const denial = problem && denials.find(request, clockOf(request), true)
+      const denial = problem && find(request, clockOf(request), true)
       if (denial) return { ...denial, degraded: { cause: problem.code, mode: 'local' }, problem }
-      if (problem && request.apply) denials.useUp(request)
+      if (problem && request.apply) decisionsOf(request).forEach((one) => denials.useUp(one))
       throw error
     }
   }
@@ -59,7 +81,7 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
       const { now } = request
       // A peek asks for the present state, and records have to be read.
       const canAnswer = request.apply && request.reads.length === 0
-      const denial = canAnswer && denials.find(request, now, false)
+      const denial = canAnswer && find(request, now, false)
       return denial ? Promise.resolve(denial) : ask(request, now)
     },
 

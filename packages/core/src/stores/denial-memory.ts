@@ -76,7 +76,7 @@ export class DenialMemory {
   }
 
   /** Notes the units that another store lets through while this one fails: they may not exceed those that were left. */
-  useUp({ entries }: StoreRequest): void {
+  useUp({ entries }: Pick<StoreRequest, 'entries'>): void {
     for (const entry of entries) {
       const name = nameOf(entry)
       const latest = this.#known.get(name)

@@ -135,14 +135,14 @@ async function decideLocally(local: Store, request: StoreRequest): Promise<Store
 /** Returns false if a store around the store has decided by itself. */
 const isFromStore = ({ source }: StoreReply): boolean => source !== 'cache' && source !== 'lease'
 
-/** Returns true if the reply answers every entry and every read. A custom store may not. */
+/** Returns true if the reply answers every entry and every read. A custom store may not. Of a choice, the kind has made it. */
 function isComplete(
-  { verdicts, values }: Partial<StoreReply>,
+  { verdicts, values, choice }: Partial<StoreReply>,
   { entries, reads }: StoreRequest,
 ): boolean {
   return (
-    verdicts?.length === entries.length &&
-    verdicts.every(Boolean) &&
+    (choice !== undefined || verdicts?.length === entries.length) &&
+    verdicts?.every(Boolean) === true &&
     (values ?? []).length === reads.length
   )
 }

@@ -37,8 +37,52 @@ export interface StoreRequest {
   readonly mark?: SettlementMark | undefined
   /** A range to grant the most of that fits. The entries' costs are those of its floor. */
   readonly fit?: Fit | undefined
+  /** Several decisions, of which to make the first that fits. A store that does not know them makes the first. */
+  readonly alternatives?: Alternatives | undefined
   /** The error with which the store has just failed this decision. It is then not called again. */
   readonly failure?: unknown
+}
+
+/** One of several decisions, of which a store makes the first that fits, and no other. */
+export type Alternative = Pick<StoreRequest, 'id' | 'entries' | 'mark' | 'fit'>
+
+/** Several decisions, of which a store makes the first that fits: plain data, and its functions. */
+export interface Alternatives {
+  readonly kind: AlternativesKind
+  /** In their order. The first has the `entries` of the request itself. */
+  readonly all: readonly Alternative[]
+  /** The verdicts on those that are known to be denied, by position: a store around a store adds what it knows. */
+  readonly denied: Map<number, readonly Verdict[]>
+}
+
+/** The functions of `Alternatives`. Only code that uses them loads it. */
+export interface AlternativesKind {
+  /**
+   * Returns the step that makes the first decision that fits. `undefined` if a store around the one that asks has replaced the
+   * entries of the request: then that is asked for one alternative after the other.
+   */
+  operation(request: StoreRequest): Operation<StoreReply> | undefined
+  /**
+   * Returns the alternatives with the places of their entries, for a store over places. `undefined` as for `operation`, if units
+   * on lease serve one of them, or if the first has no entries, and so no place.
+   *
+   * @throws ConfigError When they are counted in several places.
+   */
+  within(
+    request: StoreRequest,
+    places: Readonly<Record<'factory' | 'shardBy', string>> & {
+      readonly ofKey: (key: string) => string
+    },
+  ): Alternatives | undefined
+  /**
+   * Notes those for which `find` returns a denial.
+   *
+   * @returns A denial if all of them are denied.
+   */
+  known(
+    request: StoreRequest,
+    find: (one: StoreRequest) => StoreReply | undefined,
+  ): StoreReply | undefined
 }
 
 /** A range of quantities, such as output tokens, of which a decision grants the largest that fits: plain data, and its functions. */
@@ -176,8 +220,12 @@ export interface StoreReply {
   readonly values: readonly (string | undefined)[]
   /** The quantity granted to a request with a `fit`. Means nothing if the request is denied. */
   readonly granted?: number | undefined
+  /** With `alternatives`, the position of the one that this answers: the one charged, or of a denial the one that fits soonest. */
+  readonly choice?: number | undefined
+  /** The verdicts on each alternative that was tried, in their order. */
+  readonly tried?: readonly (readonly Verdict[])[] | undefined
   /** Set if the store failed and another answered. Has no verdicts in the modes `allow` and `deny`. */
-  readonly degraded?: Degraded
+  readonly degraded?: Degraded | undefined
   /** The failure to report if this store has answered for one that failed. */
   readonly problem?: StoreProblem
 }
@@ -235,6 +283,10 @@ export function assertStore(option: string, value: unknown): Store {
 /** Creates the error of an answer that a store cannot have given. */
 export const badReply = (status?: number): StoreError =>
   new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
+
+/** Returns the decisions of a request: its alternatives, or itself. */
+export const decisionsOf = (request: StoreRequest): readonly Alternative[] =>
+  request.alternatives?.all ?? [request]
 
 /** Returns true if a record is not as the decision expects, so nothing may be charged. */
 export const isOutdated = (reads: readonly RecordRead[], values: StoreReply['values']): boolean =>

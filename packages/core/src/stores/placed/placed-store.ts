@@ -98,10 +98,14 @@ export function placedStore(
         }
         accept(policies)
       }
+      const alternatives = given.alternatives?.kind.within(given, places)
       const request = {
         ...given,
         policies: units ? units.countedRules(policies) : policies,
-        entries: entries.map((entry) => Object.assign({}, entry, { place: ofKey(entry.key) })),
+        entries:
+          alternatives?.all[0]?.entries ??
+          entries.map((entry) => Object.assign({}, entry, { place: ofKey(entry.key) })),
+        alternatives,
       }
       const place = placeOfRequest(places, request)
       if (mark?.kind.releases) assertReleasable(request, place, units !== undefined)

@@ -9,7 +9,7 @@ import { assertKnownOptions, assertPositiveInteger } from '../../internal/valida
 import { sharedRequests } from '../../internal/shared-failures.ts'
 import { isWrapper, notePassingWrapper } from '../../internal/wrappers.ts'
 import { batchScript } from './batch-script.ts'
-import { joinCalls } from './joined-calls.ts'
+import { joinCalls } from '../../lua/joined-calls.ts'
 import { parseCheckReply, scriptName } from '../../lua/call.ts'
 import { decidingScript } from '../../lua/program.ts'
 import type { LuaOperationKind } from '../../lua/twins.ts'
@@ -94,7 +94,7 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
     check(request) {
       const place = store.placeOf?.(request)
       const spansPlaces = store.placeOf !== undefined && place === undefined
-      if (!sharesPromises() || spansPlaces) return store.check(request)
+      if (!sharesPromises() || spansPlaces || request.alternatives) return store.check(request)
       return new Promise((resolve, reject) => {
         const name = `${scriptName(request)} ${place}`
         const batch = batchFor(name, request)

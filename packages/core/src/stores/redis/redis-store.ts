@@ -8,7 +8,7 @@ import { decidingScript } from '../../lua/program.ts'
 import { checkCall, parseCheckReply, scriptName } from '../../lua/call.ts'
 import { luaOf } from '../../lua/twins.ts'
 import { withDeadline } from '../deadline.ts'
-import { badReply, type Store } from '../store.ts'
+import { badReply, type Operation, type Store } from '../store.ts'
 
 /** Options of every store in Redis. */
 export interface RedisStoreOptions {
@@ -100,25 +100,28 @@ export function redisStore(
     return withDeadline(timeoutMs, startedAt, (signal) => send(script, call, signal))
   }
 
+  async function run<Result>(operation: Operation<Result>): Promise<Result> {
+    const { kind, keys, data, startedAt } = operation
+    const lua = luaOf(operation)
+    const call = [keys.length, ...keys.map((key) => keyStart + key), ...lua.args(data)]
+    const name = `${kind.name} ${lua.shape?.(data)}`
+    const reply = await runScript(name, () => lua.script(data), call, startedAt)
+    const parsed = lua.parse(reply, data)
+    if (parsed === undefined) throw badReply()
+    return parsed.result
+  }
+
   return {
     timeoutMs,
+    run,
 
     async check(request) {
+      const choice = request.alternatives?.kind.operation(request)
+      if (choice) return run(choice)
       const source = (): string => decidingScript(request)
       const call = checkCall(request, keyStart)
       const reply = await runScript(scriptName(request), source, call, request.startedAt)
       return parseCheckReply(reply, request)
-    },
-
-    async run(operation) {
-      const { kind, keys, data, startedAt } = operation
-      const lua = luaOf(operation)
-      const call = [keys.length, ...keys.map((key) => keyStart + key), ...lua.args(data)]
-      const name = `${kind.name} ${lua.shape?.(data)}`
-      const reply = await runScript(name, () => lua.script(data), call, startedAt)
-      const parsed = lua.parse(reply, data)
-      if (parsed === undefined) throw badReply()
-      return parsed.result
     },
 
     async reset(keys) {

@@ -1,12 +1,40 @@
-/* The arguments of a script call that makes several decisions. */
-import type { StoreRequest } from '../store.ts'
-import { checkCall, type ScriptCall } from '../../lua/call.ts'
+/* The arguments of a script call that makes several decisions, and the Lua that takes them apart. */
+import type { StoreRequest } from '../stores/store.ts'
+import { checkCall, type ScriptCall } from './call.ts'
 
-/** The keys and arguments of one call: KEYS and ARGV of `batchScript`. */
+/**
+ * The keys and arguments of one call. KEYS: every key once, those of several decisions first. ARGV: the number of these;
+ * then for each decision the number of its keys, their positions in KEYS, the number of its arguments, and these; or 1
+ * and the id, if only the id differs from the decision before.
+ */
 export interface JoinedCalls {
   readonly keys: readonly string[]
   readonly args: readonly string[]
 }
+
+/**
+ * Lua that defines `nextDecision`, which returns the keys and the arguments of the next decision, and true if it has a key
+ * that others have, too. While there is one, `ARGV[at]` is set.
+ */
+export const NEXT_DECISION = `local at, argsBefore = 2, nil
+local function nextDecision()
+  local keys, args, shares, count = {}, argsBefore, false, tonumber(ARGV[at])
+  for n = 1, count do
+    local position = tonumber(ARGV[at + n])
+    keys[n] = KEYS[position]
+    if position <= tonumber(ARGV[1]) then shares = true end
+  end
+  at = at + count + 1
+  count = tonumber(ARGV[at])
+  if count == 1 then
+    args[3] = ARGV[at + 1]
+  else
+    args = {}
+    for n = 1, count do args[n] = ARGV[at + n] end
+  end
+  at, argsBefore = at + count + 1, args
+  return keys, args, shares
+end`
 
 /** The position of the id among the arguments of a decision. */
 const ID = 2
