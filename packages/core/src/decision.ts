@@ -77,10 +77,13 @@ export type PlanSource = 'subject' | 'resolver' | 'stale' | 'default'
 export type Source = 'store' | 'memory' | 'cache' | 'lease'
 
 /** The answer to one of several choices. */
-export type TriedChoice = Pick<
-  AllowedDecision | DeniedDecision,
+export interface TriedChoice extends Pick<
+  Decision,
   'allowed' | 'reason' | 'violated' | 'retryAfterMs'
->
+> {
+  /** The dimensions by which it differs, such as `{ model: 'small' }`. */
+  readonly subject: Readonly<Record<string, string>>
+}
 
 interface DecisionBase {
   /** The state of every policy that took part, in the limiter's order. Empty if degraded to `allow` or `deny`. */

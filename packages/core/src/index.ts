@@ -45,6 +45,7 @@ export type {
   SkippedPolicy,
   SkipReason,
   Source,
+  TriedChoice,
 } from './decision.ts'
 
 // Extensions and events

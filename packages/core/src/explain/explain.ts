@@ -1,5 +1,6 @@
 /* The function `explain`: why a request is denied, and what would have let it pass. */
 import type { Cost } from '../cost.ts'
+import type { Choices } from '../limiter/call.ts'
 import type { Decision, PolicyReason, PolicyState } from '../decision.ts'
 import type { DecideCall } from '../limiter/outcome.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
@@ -9,12 +10,14 @@ import type { Subject } from '../subject.ts'
 import { parseCall } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
 import { decidedBy, runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
-import { explainDenial } from '../reservations/held.ts'
+import { explained } from '../reservations/held.ts'
 
 /** Options of `explain`. */
 export interface ExplainOptions<Unit extends string = string> {
   /** The units that the request asks for, as for `check`. @default 1 request */
   readonly cost?: Cost<Unit> | undefined
+  /** The choices that the request has instead of a cost, as for `check`. @default none */
+  readonly choices?: Choices<Unit> | undefined
 }
 
 /** A change of a limit that lets a request pass. */
@@ -48,7 +51,10 @@ export interface PolicyDenial {
 
 /** The explanation of a decision. */
 export interface Explanation {
-  /** The decision that `check` would make now. Its `policies` say how full each is. */
+  /**
+   * The decision that `check` would make now. Its `policies` say how full each is. With `choices`, `denials` and `fittingCost`
+   * are about the choice that the decision is about, too.
+   */
   readonly decision: Decision
   /** The policies that deny, in the limiter's order. Empty if it is allowed, or denied without the store. */
   readonly denials: readonly PolicyDenial[]
@@ -80,10 +86,8 @@ export async function explain<
   options: ExplainOptions<NoInfer<Unit>> = {},
 ): Promise<Explanation> {
   const runtime = runtimeOf(limiter)
-  const call = parseCall(subject, options, false, ['cost'])
-  const outcome = await decide(runtime, call)
-  explainDenial(outcome, runtime)
-  const { decision } = outcome
+  const asked = parseCall(subject, options, false, ['cost', 'choices'])
+  const { call, decision } = explained(await decide(runtime, asked), runtime)
   const denying = decision.policies.filter(({ fits, enforced }) => !fits && enforced)
   const denials: PolicyDenial[] = []
   for (const state of denying) denials.push(await denialBy(state, runtime, call))

@@ -1,10 +1,10 @@
-import { amountText, durationText, unitsText, usedText } from '../internal/text.ts'
+import { amountText, choiceTexts, durationText, unitsText, usedText } from '../internal/text.ts'
 import type { PolicyState } from '../decision.ts'
 import type { Explanation, PolicyDenial } from './explain.ts'
 
 /**
- * Returns an explanation as text, for operators: a line for each policy that denies, what would let the request pass,
- * and a line for each other policy with its used part. It names limits, so do not send it to a client.
+ * Returns an explanation as text, for operators: a line for each policy that denies, what would let the request pass, a
+ * line for each choice that was passed over, and one for each other policy with its used part. It names limits, so do not send it to a client.
  *
  * @example
  * console.log(explanationText(await explain(limiter, { tenant: 'acme' })))
@@ -15,7 +15,8 @@ export function explanationText(explanation: Explanation): string {
     const end = decision.allowed ? 'Allowed' : 'Denied'
     return `${end} without the store, which failed (${decision.degraded.cause}). See onStoreError.`
   }
-  return [...denialsText(explanation), ...othersText(explanation)].join('\n')
+  const passedOver = choiceTexts(decision.tried).map((text) => `  ${text}`)
+  return [...denialsText(explanation), ...passedOver, ...othersText(explanation)].join('\n')
 }
 
 function denialsText({ decision, denials, fittingCost }: Explanation): string[] {

@@ -1,4 +1,5 @@
 /* Texts for people who operate limits: the entry `internal/text`, for packages of Sluice. */
+import type { PolicyState, TriedChoice } from '../decision.ts'
 
 const STEPS = [
   ['d', 86_400_000],
@@ -41,6 +42,72 @@ export function asksText(cost: Readonly<Record<string, number>>, deniedAt?: numb
   const amounts = Object.entries(cost).map(([unit, count]) => amountText(count, unit))
   const origin = deniedAt === undefined ? '' : `, as the denial of ${timeText(deniedAt)} did`
   return `It asks for ${amounts.join(' and ')}${origin}.`
+}
+
+/** The facts of a choice that a sentence about it has. */
+export type ChoiceFacts = Pick<TriedChoice, 'subject' | 'allowed' | 'retryAfterMs'> & {
+  readonly violated?: Pick<PolicyState, 'name' | 'unit' | 'remaining' | 'cost'> | undefined
+}
+
+/** The most choices that are kept or sent, and the most characters of a value of theirs. */
+const MAX_CHOICES = 8
+const MAX_VALUE = 100
+
+/** Returns the facts of the first choices, and of the one that fits, for `choiceTexts` at another time or place. */
+export const choiceFacts = (tried: readonly ChoiceFacts[]): ChoiceFacts[] =>
+  tried.filter(({ allowed }, at) => allowed || at < MAX_CHOICES).map(factsOf)
+
+function factsOf({ subject, allowed, violated, retryAfterMs }: ChoiceFacts): ChoiceFacts {
+  const cut = Object.entries(subject).map(([name, value]) => [name, value.slice(0, MAX_VALUE)])
+  const facts = { subject: Object.fromEntries(cut) as typeof subject, allowed, retryAfterMs }
+  if (!violated) return facts
+  const { name, unit, remaining, cost } = violated
+  return { ...facts, violated: { name, unit, remaining, cost } }
+}
+
+/** The verbs of a sentence about now, and of one about a decision that was recorded. */
+const NOW = {
+  has: 'has',
+  costs: 'may cost',
+  asks: 'asks for',
+  fits: 'fits',
+  later: 'fits',
+  never: 'never fits',
+}
+const THEN: typeof NOW = {
+  has: 'had',
+  costs: 'could cost',
+  asks: 'asked for',
+  fits: 'fitted',
+  later: 'would have fitted',
+  never: 'could never fit',
+}
+
+/**
+ * Returns a sentence for each choice that was passed over, with the choice that fits in its place, or else the wait for it:
+ * `gpt-6.1-sol: budget.daily has $0.02 left and it may cost $0.08; gpt-6-luna fits`.
+ */
+export function choiceTexts(tried: readonly ChoiceFacts[] = [], wasRecorded = false): string[] {
+  const verbs = wasRecorded ? THEN : NOW
+  const wins = tried.findIndex(({ allowed }) => allowed)
+  const winner = tried[wins]
+  return tried.slice(0, winner ? wins : tried.length).map((one) => {
+    const { subject, violated, retryAfterMs } = one
+    const wait =
+      retryAfterMs === null ? verbs.never : `${verbs.later} in ${durationText(retryAfterMs)}`
+    const end = winner ? `${choiceName(winner.subject)} ${verbs.fits}` : `it ${wait}`
+    if (!violated) return `${choiceName(subject)}: no store has answered; ${end}`
+    const { name, unit, remaining, cost } = violated
+    const left = amountText(remaining, unit)
+    const asked = `${unit === 'usd' ? verbs.costs : verbs.asks} ${amountText(cost, unit)}`
+    return `${choiceName(subject)}: ${name} ${verbs.has} ${left} left and it ${asked}; ${end}`
+  })
+}
+
+/** Returns the name of a choice: the value of its only dimension, such as its model, or all dimensions that it gives. */
+export function choiceName(subject: TriedChoice['subject']): string {
+  const values = Object.values(subject)
+  return values.length === 1 ? nameText(String(values[0])) : subjectText(subject)
 }
 
 /** Returns a time as a person reads it: `2026-11-28 18:00Z`. */

@@ -50,7 +50,7 @@ export function startChoosing(
       async conclude(reply) {
         const all =
           reply.choice === undefined ? await askInTurn(runtime.store, request, reply) : reply
-        return outcomeOf(questions, request.reads, all)
+        return outcomeOf(list, questions, request.reads, all)
       },
     }
   }
@@ -115,6 +115,7 @@ const failureOf = ({ degraded }: StoreReply): StoreError | undefined =>
 
 /** Concludes the choice that the store has made. */
 function outcomeOf(
+  list: readonly Choice[],
   questions: readonly CallQuestion[],
   reads: readonly RecordRead[],
   { choice = 0, tried = [], ...reply }: StoreReply,
@@ -140,9 +141,10 @@ function outcomeOf(
   }
   const outcomeAt = (position: number): Outcome => {
     const outcome = outcomes[position] as Outcome
-    const answers = outcomes.slice(0, tried.length).map(({ decision }): TriedChoice => {
+    const answers = outcomes.slice(0, tried.length).map(({ decision }, at): TriedChoice => {
+      const { subject } = list[at] as Choice
       const { allowed, reason, violated, retryAfterMs } = decision
-      return { allowed, reason, violated, retryAfterMs }
+      return { subject, allowed, reason, violated, retryAfterMs }
     })
     // Whichever was chosen, the store may have charged another if it has not answered.
     const others = reply.degraded ? parts.filter((_, at) => at !== position) : []

@@ -9,12 +9,20 @@ const HELD_RETRY_MS = 1_000
 
 const reason = 'concurrency_exceeded'
 
+/** Explains a denial; of choices each that was tried. Returns the outcome, which is then about the one that fits soonest. */
+export function explained(outcome: Outcome, runtime: LimiterRuntime): Outcome {
+  const explain = (one: Outcome): void => explainDenial(one, runtime)
+  if (outcome.explained) return { ...outcome, ...outcome.explained(explain) }
+  explain(outcome)
+  return outcome
+}
+
 /**
  * Gives a denial its cause: units that are missing now may be held by open reservations, which return what they do not
  * use. This process knows its own; a `concurrency` policy knows whether others have any. Requests are not returned, so a
  * policy that counts them says when it really fits.
  */
-export function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime): void {
+function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime): void {
   const { policies, violated, at } = decision
   if (!violated?.retryAfterMs) return
   const charges = [...unansweredOf(runtime).values()].flatMap(({ open }) =>

@@ -13,7 +13,7 @@ import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { keepingMark, type Unsettled } from './mark.ts'
 import { assertReservationId, chargeOf, markKey, type ReservationData } from './reservation-data.ts'
 import { createReservation, type Reservation } from './reservation.ts'
-import { explainDenial } from './held.ts'
+import { explained } from './held.ts'
 import { limitedToShare } from './max-share.ts'
 import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
@@ -121,9 +121,7 @@ export async function reserve<
     )
     if (swept > 0) outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   }
-  const explain = (one: Outcome): void => explainDenial(one, runtime)
-  if (outcome.explained) outcome = { ...outcome, ...outcome.explained(explain) }
-  else explain(outcome)
+  outcome = explained(outcome, runtime)
   const { decision } = outcome
   // Only the last, as the caller gets it: a denial that is decided again is not the answer.
   runtime.seam?.report(runtime.events, outcome)
