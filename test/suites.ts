@@ -46,7 +46,7 @@ export const SUITES = {
       'test/core/waiting/stores.test.ts',
       'test/docs/operate/policy-changes.test.ts',
       'test/queue/stores.test.ts',
-      'test/usage/recording/{forgetting,recording}.test.ts',
+      'test/usage/recording/{choices,forgetting,recording}.test.ts',
       'test/usage/denials/{denied-cost,recording}.test.ts',
     ],
   },

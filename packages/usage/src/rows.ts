@@ -73,6 +73,23 @@ export interface PolicyUsageRow {
   readonly shadowUsd: number
 }
 
+/** The requests with choices of one tenant in one hour or day, by the model asked and the model used. */
+export interface ChoiceRow {
+  /** The start of the hour or day (UTC), in epoch ms. */
+  readonly start: number
+  /** As in `UsageRow`. */
+  readonly tenant: string
+  /** The route's id; `''` for none. */
+  readonly route: string
+  /** The model of the first choice. */
+  readonly asked: string
+  /** The model of the choice that was charged; `''` if every choice was denied. */
+  readonly model: string
+  /** The policy that had no room for the first choice; `''` if that was charged. */
+  readonly policy: string
+  readonly requests: number
+}
+
 /** Rows of all that was used from `from` to `to`, sorted by time and tenant. */
 export interface Usage {
   readonly by: Period
@@ -84,4 +101,6 @@ export interface Usage {
   /** The allowed and denied requests of `rows` by quarter-hour, if they are by hour. Denied ones are counted only. */
   readonly quarters?: readonly UsageRow[]
   readonly policies: readonly PolicyUsageRow[]
+  /** The requests with choices, if there are any. Each is in `rows`, too, with the model used. */
+  readonly choices?: readonly ChoiceRow[]
 }

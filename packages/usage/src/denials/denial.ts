@@ -1,4 +1,5 @@
 import type { DenialReason, DeniedDecision, PolicyState, Subject } from '@sluice/core'
+import { choiceFacts, type ChoiceFacts } from '@sluice/core/internal/text'
 
 /** The state of one policy when a request was denied. */
 export type DeniedPolicy = Pick<
@@ -29,6 +30,8 @@ export interface RecordedDenial {
   readonly retryAfterMs: number | null
   /** The policies that took part, in the limiter's order. Empty if the store failed. */
   readonly policies: readonly DeniedPolicy[]
+  /** The first 8 choices, if it had any. All else is about the one that would have fitted soonest. */
+  readonly tried?: readonly ChoiceFacts[]
 }
 
 /** The longest id, and the form of one that a request may bring. */
@@ -49,7 +52,7 @@ export function denialOf(
   subject: Subject,
   by: string,
 ): Omit<RecordedDenial, 'id'> {
-  const { at, plan, reason, retryAfterMs, policies } = decision
+  const { at, plan, reason, retryAfterMs, policies, tried } = decision
   const dimensions = Object.entries(subject).flatMap(([name, value]) =>
     name === by || typeof value !== 'string' ? [] : [[name, value.slice(0, MAX_TEXT)]],
   )
@@ -71,5 +74,6 @@ export function denialOf(
       enforced: state.enforced,
       retryAfterMs: state.retryAfterMs,
     })),
+    ...(tried && { tried: choiceFacts(tried) }),
   }
 }

@@ -1,4 +1,5 @@
 import {
+  choiceTexts,
   durationText,
   nameText,
   subjectText,
@@ -25,7 +26,7 @@ export function denialText(
   if (!denial) {
     return `${nameText(tenant)} has no recorded denial with the id ${nameText(id)}: it may be older than a day, not saved yet, or one of more than are kept`
   }
-  const { at, subject, plan, policies } = denial
+  const { at, subject, plan, policies, tried } = denial
   const denying = policies.filter(isDenying)
   const others = policies.filter((state) => !denying.includes(state))
   return [
@@ -36,6 +37,7 @@ export function denialText(
         `Denied by ${stateText(state)}, and it asked for ${unitsText(state.cost, state.unit)}.`,
     ),
     ...(denying.length === 0 ? [] : [`  ${laterText(denial)}`]),
+    ...choiceTexts(tried, true).map((text) => `  ${text}`),
     ...others.map((state) => `  ${stateText(state)}${state.enforced ? '' : ', in shadow'}`),
   ].join('\n')
 }

@@ -3,9 +3,9 @@ import { countingOf } from '@sluice/core/internal/limiter'
 
 /**
  * The families of cells: allowed requests, denied requests, those denied because the store failed, estimates of
- * what denied requests would have used, and policies.
+ * what denied requests would have used, policies, and requests with choices.
  */
-export type Family = 'a' | 'd' | 'x' | 'e' | 'p'
+export type Family = 'a' | 'd' | 'x' | 'e' | 'p' | 'c'
 
 /** The identity of one row in the making. The first of `parts` is the tenant. */
 export interface CellId {
@@ -74,6 +74,18 @@ export function policyCell(
       ...counting,
     ],
   }
+}
+
+/** Returns the cell of a request with choices of a model; `undefined` without any. */
+export function choiceCell(
+  tenant: string,
+  subject: Subject,
+  { allowed, tried: [first] = [] }: Pick<Decision, 'allowed' | 'tried'>,
+): CellId | undefined {
+  if (first?.subject.model === undefined) return undefined
+  const models = [text(first.subject.model), allowed ? text(subject.model) : '']
+  const policy = first.violated?.name ?? ''
+  return { family: 'c', parts: [tenant, text(subject.route), ...models, policy] }
 }
 
 /**

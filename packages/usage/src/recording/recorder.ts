@@ -2,7 +2,15 @@ import type { Decision, LimiterEvents, PolicyRule, Subject } from '@sluice/core'
 import type { Cells } from './cells.ts'
 import { dayOf, hourOf, PERIOD_MS, quarterOf, QUARTERS } from '../hours.ts'
 import { UNKNOWN } from '../rows.ts'
-import { costOf, valueOf, policyCell, requestCell, tokensAndUsd, type CellId } from './cell.ts'
+import {
+  choiceCell,
+  costOf,
+  valueOf,
+  policyCell,
+  requestCell,
+  tokensAndUsd,
+  type CellId,
+} from './cell.ts'
 
 const UNKNOWN_REQUEST: CellId = { family: 'a', parts: [UNKNOWN, '', '', ''] }
 
@@ -40,6 +48,8 @@ export class Recorder {
     } else {
       this.#cells.add(hour, cell('x'), [1])
     }
+    const choice = choiceCell(tenant, subject, decision)
+    if (choice) this.#cells.add(hour, choice, [1])
     for (const policy of decision.policies) {
       const { name, charged, cost, fits, enforced } = policy
       const isShadow = decision.allowed && !enforced

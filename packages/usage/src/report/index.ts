@@ -1,6 +1,6 @@
 export { topUsers, topUsersText, type TopUser } from './top-users.ts'
 export { usage, type Time, type UsageOptions } from './usage.ts'
-export type { Outcome, Period, PolicyUsageRow, Usage, UsageRow } from '../rows.ts'
+export type { ChoiceRow, Outcome, Period, PolicyUsageRow, Usage, UsageRow } from '../rows.ts'
 export { findings } from './findings/findings.ts'
 export type { Finding, FindingKind, FindingsInput } from './findings/finding.ts'
 export { shadowReport, shadowText, type ShadowPolicy, type ShadowReport } from './shadow-report.ts'

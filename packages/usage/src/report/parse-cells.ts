@@ -1,7 +1,14 @@
 import type { CounterValues } from '../counters/read-counters.ts'
 import { parseValues } from '../counters/counter.ts'
 import { QUARTER_MS, QUARTERS } from '../hours.ts'
-import { OTHER, UNKNOWN, type Outcome, type PolicyUsageRow, type UsageRow } from '../rows.ts'
+import {
+  OTHER,
+  UNKNOWN,
+  type ChoiceRow,
+  type Outcome,
+  type PolicyUsageRow,
+  type UsageRow,
+} from '../rows.ts'
 
 /** The rows of one hour or day. */
 export interface PeriodRows {
@@ -9,6 +16,7 @@ export interface PeriodRows {
   /** The rows of each quarter of an hour. Those of a day mean nothing. */
   readonly quarters: UsageRow[]
   readonly policies: PolicyUsageRow[]
+  readonly choices: ChoiceRow[]
 }
 
 const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
@@ -26,7 +34,7 @@ export function rowsOf(
   start: number,
   dimensions: readonly string[],
 ): PeriodRows {
-  const found: PeriodRows = { rows: [], quarters: [], policies: [] }
+  const found: PeriodRows = { rows: [], quarters: [], policies: [], choices: [] }
   const unpaired = unpairedEstimates(cells)
   for (const [name, text] of cells) {
     const [family = '', parts] = [name[0], name.slice(1)]
@@ -42,11 +50,13 @@ export function rowsOf(
       found.quarters.push(...quarterRows(start, values, rowOf))
     }
     if (family === 'p') found.policies.push(policyRow(start, parts, values))
+    if (family === 'c') found.choices.push(choiceRow(start, parts, values))
   }
   return {
     rows: found.rows.filter(isComplete),
     quarters: found.quarters,
     policies: found.policies.filter(isComplete),
+    choices: found.choices,
   }
 }
 
@@ -113,6 +123,12 @@ function policyRow(start: number, parts: string, values: readonly number[]): Pol
   // An earlier version has written no `counting`.
   const counted = counting === undefined ? {} : { counting }
   return { start, ...budget, ...counted, requests, units, denied, ...inShadow }
+}
+
+function choiceRow(start: number, parts: string, [requests = 0]: readonly number[]): ChoiceRow {
+  const names = parseParts(parts) as string[]
+  const [tenant = OTHER, route = OTHER, asked = OTHER, model = OTHER, policy = OTHER] = names
+  return { start, tenant, route, asked, model, policy, requests }
 }
 
 /** The parts of a cell's name. The rest of a family has none. */

@@ -54,6 +54,7 @@ export async function usage(limiter: Limiter, options: UsageOptions = {}): Promi
       read.flatMap((period): readonly PeriodRows[Name][number][] => period[name]),
       rename,
     )
+  const choices = all('choices')
   return {
     by,
     from,
@@ -61,6 +62,7 @@ export async function usage(limiter: Limiter, options: UsageOptions = {}): Promi
     rows: all('rows'),
     ...(by === 'hour' && { quarters: all('quarters') }),
     policies: all('policies'),
+    ...(choices.length > 0 && { choices }),
   }
 }
 

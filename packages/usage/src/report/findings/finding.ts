@@ -16,6 +16,7 @@ export type FindingKind =
   | 'steady-rise'
   | 'over-budget'
   | 'near-cap'
+  | 'passed-over'
 
 /** An observation about one tenant that somebody should look at. */
 export interface Finding {

@@ -5,6 +5,7 @@ import { abnormalUsage } from './abnormal-usage.ts'
 import { nearCap } from './near-cap.ts'
 import { outsizedShare } from './outsized-share.ts'
 import { overBudget } from './over-budget.ts'
+import { passedOver } from './passed-over.ts'
 import { retryStorm } from './retry-storm.ts'
 import { roundTheClock } from './round-the-clock.ts'
 import { runaway } from './runaway.ts'
@@ -21,11 +22,12 @@ const DETECTORS: Readonly<Record<FindingKind, Detector>> = {
   'steady-rise': steadyRise,
   'over-budget': overBudget,
   'near-cap': nearCap,
+  'passed-over': passedOver,
 }
 
 /**
  * Finds what somebody should look at: runaways, retry storms, scrapers, tenants that change what they use, budgets
- * that will not last the month, and limits of a day that are nearly used up. Each is a sentence with its evidence.
+ * that will not last the month, limits of a day that are nearly used up, and models that are asked for and never used. Each is a sentence with its evidence.
  *
  * @throws ConfigError When an option is unknown, or `hours` or `days` has other rows.
  * @example
