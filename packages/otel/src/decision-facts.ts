@@ -1,10 +1,17 @@
-import type { Decision, PolicyState } from '@sluice/core'
+import type { Decision, PolicyState, Subject } from '@sluice/core'
 
 /** The outcome of a decision, as spans and metrics name it. */
 export type Outcome = 'allowed' | 'delayed' | 'denied'
 
 export const outcomeOf = ({ allowed, delayMs }: Decision): Outcome =>
   allowed ? (delayMs > 0 ? 'delayed' : 'allowed') : 'denied'
+
+/** Returns the model of the first choice, and that of the choice that was charged. Nothing without choices. */
+export const modelsOf = (
+  { allowed, tried }: Decision,
+  { model }: Subject,
+): readonly (string | undefined)[] =>
+  tried ? [tried[0]?.subject['model'], allowed ? model : undefined] : []
 
 /** Returns the policy that denied or delayed, if one did. */
 export function policyThatActed({

@@ -1,7 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { Decision, Subject } from '@sluice/core'
-import { bindingPolicy, costBy, outcomeOf } from './decision-facts.ts'
-import { REQUEST_MODEL } from './gen-ai.ts'
+import { bindingPolicy, costBy, modelsOf, outcomeOf } from './decision-facts.ts'
 import { LABELS, SPAN } from './names.ts'
 
 /** Returns the attributes of the span of one decision. Those that are `undefined` are left out. */
@@ -12,13 +11,16 @@ export function decisionAttributes(
 ): Attributes {
   const { policies, source, degraded, plan, reason, delayMs, retryAfterMs } = decision
   const binding = bindingPolicy(decision)
+  const [asked = subject.model, used] = modelsOf(decision, subject)
   const shadows = policies.filter(({ fits, enforced }) => !fits && !enforced)
   return {
     [LABELS.outcome]: outcomeOf(decision),
     [LABELS.policy]: binding?.name,
     [LABELS.route]: subject.route,
     [LABELS.plan]: plan,
-    [REQUEST_MODEL]: subject.model,
+    [LABELS.model]: asked,
+    [LABELS.response]: used,
+    [SPAN.passedOver]: decision.tried?.flatMap(({ violated }) => violated?.name ?? []),
     [SPAN.policies]: policies.map(({ name }) => name),
     [SPAN.limit]: binding?.limit,
     [SPAN.remaining]: binding?.remaining,

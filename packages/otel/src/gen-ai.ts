@@ -32,9 +32,6 @@ export const GEN_AI = {
   error: 'error.type',
 } as const
 
-/** The attribute that spans of decisions have, too, by itself: they need no other name. */
-export const REQUEST_MODEL = 'gen_ai.request.model'
-
 /** The operation whose metrics have names of their own. */
 export const EMBEDDINGS = 'embeddings'
 

@@ -1,7 +1,14 @@
 import type { Decision, ExtensionContext, LimiterEvents, Listeners, Subject } from '@sluice/core'
 import { assertPositiveInteger } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
-import { costBy, outcomeOf, policyThatActed, shareUsed, unitsBy } from './decision-facts.ts'
+import {
+  costBy,
+  modelsOf,
+  outcomeOf,
+  policyThatActed,
+  shareUsed,
+  unitsBy,
+} from './decision-facts.ts'
 import type { MetricName } from './metric-table.ts'
 import type { Labels } from './names.ts'
 
@@ -43,7 +50,7 @@ export function measure(
 ): Measuring {
   assertPositiveInteger('maxValues', maxValues)
   const { isActive } = recorder
-  const listed = new Set(tenants)
+  const listed = new Set<string | undefined>(tenants)
   const boundedRoute = boundedValues(maxValues)
   const boundedPlan = boundedValues(maxValues)
   const boundedModel = boundedValues(maxValues)
@@ -54,7 +61,7 @@ export function measure(
     isActive ? (event) => (isActive() ? listener(event) : undefined) : listener
 
   const listedTenant = ({ tenant }: Subject = {}): string | undefined =>
-    tenant !== undefined && listed.has(tenant) ? tenant : undefined
+    listed.has(tenant) ? tenant : undefined
 
   const labelsOf = (subject: Subject, { plan }: Pick<Decision, 'plan'>): Labels => ({
     route: boundedRoute(subject.route),
@@ -117,8 +124,13 @@ export function measure(
       const degraded = decision.degraded?.mode
       const source = localSource(decision)
       const { route, plan, tenant } = labels
+      const [model, response] = modelsOf(decision, subject).map(boundedModel)
       // A spread of so many would take as long as all the rest.
-      recorder.add('decisions', { route, plan, tenant, policy, outcome, degraded, source }, 1)
+      recorder.add(
+        'decisions',
+        { route, plan, tenant, policy, outcome, degraded, source, model, response },
+        1,
+      )
       for (const state of decision.policies) {
         const { fits, enforced, name } = state
         if (!fits && !enforced) recorder.add('shadow_denials', { ...labels, policy: name }, 1)

@@ -28,12 +28,11 @@ export function otelRecorder(provider: MeterProvider | undefined): Recorder & Re
 const scaled = (metric: MetricName, value: number): number => value / (METRICS[metric].divisor ?? 1)
 
 function createInstrument(meter: Meter, metric: MetricName): Counter | Histogram | Gauge {
-  const { name, kind, unit, description, bounds, divisor = 1 } = METRICS[metric]
+  const { name, kind, unit, description, bounds = [] } = METRICS[metric]
   if (kind === 'counter') return meter.createCounter(name, { unit, description })
   if (kind === 'gauge') return meter.createGauge(name, { unit, description })
-  const explicitBucketBoundaries = bounds?.map((bound) => bound / divisor)
-  const advice = explicitBucketBoundaries && { advice: { explicitBucketBoundaries } }
-  return meter.createHistogram(name, { unit, description, ...advice })
+  const explicitBucketBoundaries = bounds.map((bound) => scaled(metric, bound))
+  return meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries } })
 }
 
 export function attributesOf(labels: Labels): Attributes {

@@ -1,5 +1,4 @@
 /* The metrics of limiters. Those of model calls are in `gen-ai.ts`. A bundle without metrics leaves this file out. */
-import type { Labels } from './names.ts'
 
 /** A metric: its name, and how the numbers that are measured become its values. */
 export interface Metric {
@@ -8,8 +7,6 @@ export interface Metric {
   /** The unit, as OpenTelemetry writes it. */
   readonly unit: string
   readonly description: string
-  /** The labels that it can have. */
-  readonly labels: readonly (keyof Labels)[]
   /** Measured numbers are divided by this: micro-dollars become dollars. @default 1 */
   readonly divisor?: number
   /** The upper bounds of a histogram's buckets, as measured. */
@@ -20,43 +17,35 @@ const COUNTERS = {
   decisions: {
     unit: '{decision}',
     description: 'Decisions, by outcome and the policy that denied or delayed',
-    labels: ['route', 'plan', 'tenant', 'policy', 'outcome', 'degraded', 'source'],
   },
   shadow_denials: {
     unit: '{decision}',
     description: 'Decisions that a policy in shadow would have denied',
-    labels: ['route', 'plan', 'tenant', 'policy'],
   },
   units: {
     unit: '{unit}',
     description: 'Units other than requests and dollars, by state',
-    labels: ['route', 'plan', 'tenant', 'unit', 'state'],
   },
   cost: {
     unit: 'USD',
     description: 'Dollars, by state',
-    labels: ['route', 'plan', 'tenant', 'state'],
     divisor: 1_000_000,
   },
   thresholds: {
     unit: '{crossing}',
     description: 'Charges that passed a share of a limit',
-    labels: ['policy', 'tenant', 'threshold'],
   },
   'answers.cut': {
     unit: '{answer}',
     description: 'Answers that reached their maximum of output',
-    labels: ['route', 'plan', 'tenant', 'model'],
   },
   'waits.begun': {
     unit: '{wait}',
     description: 'Requests that began to wait in a line',
-    labels: ['policy', 'tenant'],
   },
   jobs: {
     unit: '{attempt}',
     description: 'Attempts of jobs, by outcome',
-    labels: ['queue', 'tenant', 'outcome'],
   },
 } as const
 
@@ -64,35 +53,30 @@ const HISTOGRAMS = {
   'request.cost': {
     unit: 'USD',
     description: 'The dollars of each request that cost any',
-    labels: ['plan', 'model'],
     divisor: 1_000_000,
     bounds: [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000],
   },
   'limit.used': {
     unit: '1',
     description: 'The used share of a limit after each decision',
-    labels: ['plan', 'policy'],
     divisor: 1_000,
     bounds: [100, 250, 500, 750, 900, 990, 1_000],
   },
   'store.duration': {
     unit: 's',
     description: 'The duration of calls to the store',
-    labels: ['call', 'place', 'error'],
     divisor: 1_000,
     bounds: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],
   },
   'wait.duration': {
     unit: 's',
     description: 'The duration of waits in a line, by outcome',
-    labels: ['policy', 'tenant', 'outcome'],
     divisor: 1_000,
     bounds: [100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000],
   },
   'job.wait': {
     unit: 's',
     description: 'The time from adding a job to its first attempt',
-    labels: ['queue', 'tenant'],
     divisor: 1_000,
     bounds: [1_000, 5_000, 30_000, 60_000, 300_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000],
   },
@@ -102,12 +86,10 @@ const GAUGES = {
   limit: {
     unit: '{unit}',
     description: 'The limit now: of global policies, and of listed tenants',
-    labels: ['policy', 'tenant', 'route'],
   },
   'budget.used': {
     unit: '1',
     description: 'The used share of a limit: of global policies, and of listed tenants',
-    labels: ['policy', 'tenant', 'route'],
   },
 } as const
 

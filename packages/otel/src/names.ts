@@ -1,10 +1,14 @@
 /* The names of everything that is reported, in one place. Those of model calls are in `gen-ai.ts`. */
 
-/** The label of a metric, and the attribute that it is in OpenTelemetry. */
+/**
+ * The label of a metric, and the attribute that it is in OpenTelemetry. By its conventions, `gen_ai.request.model` is the model
+ * that was requested, and `gen_ai.response.model` the one actually used (see `gen-ai.ts`).
+ */
 export const LABELS = {
   route: 'rate_limiter.route',
   plan: 'rate_limiter.plan',
   model: 'gen_ai.request.model',
+  response: 'gen_ai.response.model',
   tenant: 'rate_limiter.tenant',
   policy: 'rate_limiter.policy',
   outcome: 'rate_limiter.outcome',
@@ -39,4 +43,5 @@ export const SPAN = {
   reservation: 'rate_limiter.reservation',
   returned: 'rate_limiter.returned',
   overrun: 'rate_limiter.overrun',
+  passedOver: 'rate_limiter.passed_over',
 } as const

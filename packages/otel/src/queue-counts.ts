@@ -24,14 +24,12 @@ export const QUEUE_METRICS: Readonly<Record<'jobs' | 'oldest', Metric>> = {
     kind: 'gauge',
     unit: '{job}',
     description: 'The jobs of a queue: waiting, delayed, running or failed',
-    labels: ['queue', 'state'],
   },
   oldest: {
     name: 'rate_limiter.queue.oldest',
     kind: 'gauge',
     unit: 's',
     description: 'The age of the oldest job that waits',
-    labels: ['queue'],
   },
 }
 

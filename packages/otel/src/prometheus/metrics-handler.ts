@@ -94,7 +94,6 @@ const LIMIT_MAX: Metric = {
   kind: 'gauge',
   unit: '{unit}',
   description: 'The limit in the code, of a limit that follows an upstream',
-  labels: ['policy'],
 }
 
 /** Returns the limits that follow an upstream, as far as this process knows, and those in the code. */

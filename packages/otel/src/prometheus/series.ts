@@ -1,6 +1,6 @@
 import type { Recorder } from '../measure.ts'
 import { METRICS, type GaugeName, type MetricName } from '../metric-table.ts'
-import type { Labels } from '../names.ts'
+import { LABELS, type Labels } from '../names.ts'
 import { labelText } from './label-text.ts'
 
 /**
@@ -89,10 +89,12 @@ export class SeriesCounter implements Recorder {
   }
 }
 
+const LABEL_NAMES = Object.keys(LABELS) as (keyof Labels)[]
+
 /** Returns the key of a series. To write its name each time would take longer than to count. */
 function keyOf(metric: CountedMetric, labels: Labels): string {
   let key = FAMILIES[metric]
-  for (const label of METRICS[metric].labels) {
+  for (const label of LABEL_NAMES) {
     const value = labels[label]
     key += value === undefined ? '\0' : `\0${value}`
   }
