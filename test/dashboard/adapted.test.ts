@@ -1,35 +1,13 @@
-import { concurrency, createLimiter, manualClock, type Extension } from '@sluice/core'
+import { concurrency, createLimiter, type Extension } from '@sluice/core'
 import { runtimeConfiguration, configure } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { adaptiveLimit } from '@sluice/core/upstream'
-import { createDashboard, dashboardHandler } from '@sluice/dashboard'
-import { relay } from '@sluice/dashboard/relay'
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Limits } from '../../packages/dashboard/dist/react/limits.js'
 import { NOON } from './support.ts'
-
-const KEY = 'k'.repeat(32)
-const clock = manualClock(NOON)
-
-/** The ways of a decision to a dashboard. */
-const WAYS = {
-  'in its process': () => {
-    const dashboard = createDashboard({ clock })
-    return { dashboard, extension: dashboard.watch() }
-  },
-  'from another process': () => {
-    const dashboard = createDashboard({ clock })
-    const handler = dashboardHandler(dashboard, { authorize: () => true, relayKey: KEY })
-    vi.stubGlobal('fetch', (url: string, init: RequestInit) => handler(new Request(url, init)))
-    onTestFinished(() => void vi.unstubAllGlobals())
-    return {
-      dashboard,
-      extension: relay({ target: () => ({ url: 'http://localhost/dashboard', key: KEY }) }),
-    }
-  },
-}
+import { clock, WAYS } from './ways.ts'
 
 function limiterWith(extension: Extension) {
   const policy = concurrency({ name: 'calls', limit: 200, per: 'global', maxDuration: '1m' })

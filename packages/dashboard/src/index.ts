@@ -12,6 +12,7 @@ export type {
 } from './records/record.ts'
 export type { MakeReport, Report } from './report.ts'
 export type {
+  ChoiceView,
   FindingView,
   Point,
   PolicyView,

@@ -44,6 +44,16 @@ export interface PolicyView {
   readonly adapted?: { readonly most: number; readonly why: string } | undefined
 }
 
+/** The calls of a tenant that asked for one choice, such as a model, and got this one. */
+export interface ChoiceView {
+  readonly asked: string
+  /** The choice that was charged; `undefined` if none fitted. */
+  readonly used?: string
+  readonly calls: number
+  /** A sentence for each choice that the latest of them passed over: none if it got the one asked for. */
+  readonly passedOver: readonly string[]
+}
+
 /** The counts of one tenant since the dashboard began; its tokens since midnight UTC, as of daily budgets. */
 export interface TenantView extends Point {
   readonly tenant: string
@@ -53,10 +63,15 @@ export interface TenantView extends Point {
   readonly avoidedCalls: number
   readonly lastAt: number
   readonly policies: readonly PolicyView[]
+  /** By the choice asked for and the one used. `undefined` if no call had any. */
+  readonly choices?: readonly ChoiceView[]
 }
 
 /** The counts of all tenants together. */
-export type Totals = Omit<TenantView, 'tenant' | 'plan' | 'place' | 'lastAt' | 'policies'>
+export type Totals = Omit<
+  TenantView,
+  'tenant' | 'plan' | 'place' | 'lastAt' | 'policies' | 'choices'
+>
 
 /** The store, by the latest decision or problem. */
 export interface StoreView {

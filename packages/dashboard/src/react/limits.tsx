@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { PolicyView, TenantView } from '../view.ts'
+import type { ChoiceView, PolicyView, TenantView } from '../view.ts'
 import { leftAt } from './merge.ts'
 import { amountOf, countOf, titleOf } from './words.ts'
 
@@ -23,9 +23,28 @@ export function Limits({ tenant, now }: LimitsProps): ReactNode {
       ) : (
         <p className="sluice-hint">They appear with a tenant’s first request.</p>
       )}
+      {tenant?.choices && <Choices choices={tenant.choices} />}
     </section>
   )
 }
+
+/** The calls by the model asked for and the one used, with the reason of the latest that got another. */
+const Choices = ({ choices }: { readonly choices: readonly ChoiceView[] }): ReactNode => (
+  <ul className="sluice-findings">
+    {choices.map(({ asked, used, calls, passedOver }) => (
+      <li key={`${asked} ${used}`}>
+        {`${asked} → ${used ?? 'denied'}: ${callsText(calls)}`}
+        {passedOver.map((text) => (
+          <p key={text} className="sluice-hint">
+            {text}
+          </p>
+        ))}
+      </li>
+    ))}
+  </ul>
+)
+
+const callsText = (calls: number): string => `${countOf(calls)} ${calls === 1 ? 'call' : 'calls'}`
 
 interface LimitProps {
   readonly policy: PolicyView

@@ -1,5 +1,6 @@
 import type { Decision, LimiterEvents, PolicyRule, PolicyState, Subject } from '@sluice/core'
 import { adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
+import { choiceFacts, type ChoiceFacts } from '@sluice/core/internal/text'
 
 /** A policy's state in one decision, as far as a dashboard shows it. */
 export type PolicyFact = Pick<
@@ -38,6 +39,8 @@ export interface DecisionRecord {
   readonly call: string
   /** Micro-dollars that the call may cost. */
   readonly estimateUsd: number
+  /** The choices that the decision has looked at, if it had any. */
+  readonly tried?: readonly ChoiceFacts[]
 }
 
 /** A reservation holds dollars. */
@@ -124,7 +127,7 @@ export function decisionRecord(
   rules: readonly PolicyRule[],
 ): DecisionRecord {
   const { name = 'limits', retriesBy = 'call', estimate } = options
-  const { allowed, plan, place, degraded, policies, at } = decision
+  const { allowed, plan, place, degraded, policies, at, tried } = decision
   const estimateUsd = costIn(decision, 'usd') || (estimate?.(subject) ?? 0)
   const route = dimension(subject, 'route')
   const parts = [name, route, dimension(subject, 'model'), estimateUsd]
@@ -140,6 +143,7 @@ export function decisionRecord(
     ...(plan !== undefined && { plan }),
     ...(place !== undefined && { place }),
     ...(degraded && { degraded: degraded.cause }),
+    ...(tried && { tried: choiceFacts(tried) }),
   }
 }
 

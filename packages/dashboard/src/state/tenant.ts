@@ -6,6 +6,7 @@ import type {
 } from '../records/record.ts'
 import type { PolicyView, TenantView } from '../view.ts'
 import type { Weight } from '../weight.ts'
+import { Choices } from './choices.ts'
 import { CapCount, SAME_WINDOW_MS } from './cap-count.ts'
 import { DayCount } from './day-count.ts'
 import { NO_LEVELS, type Counts, type Levels, type Mutable } from '../totals.ts'
@@ -40,6 +41,7 @@ export class Tenant {
   /** The number of the last change. */
   version = 0
   readonly #policies = new Map<string, PolicyEntry>()
+  #choices: Choices | undefined
   /** The calls that still run, by limiter. */
   readonly #running = new Map<string, number>()
 
@@ -81,7 +83,8 @@ export class Tenant {
    * that no record is known to be missing.
    */
   decide(record: DecisionRecord, now: number, isComplete: boolean): void {
-    const { limiter, policies, allowed, degraded } = record
+    const { limiter, policies, allowed, degraded, tried } = record
+    if (tried) (this.#choices ??= new Choices()).add(tried)
     const isQuiet = now - this.lastAt > QUIET_MS && !this.#running.get(limiter)
     for (const fact of policies) {
       const entry = this.#entryOf(limiter, fact, now)
@@ -168,6 +171,7 @@ export class Tenant {
       ...this.levels,
       lastAt,
       policies: Array.from(this.#policies.values(), ({ view }) => ({ ...view })),
+      ...(this.#choices && { choices: this.#choices.view }),
     }
   }
 }
