@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Limiter } from '@sluice/core'
+import { startLocal } from '@sluice/local'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { importBlock, patient, readBlock } from '../support/docs-block.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+it('the ladder of the page answers by the first model that fits, until none does', async () => {
+  const folder = mkdtempSync(fileURLToPath(new URL('choices-', import.meta.url)))
+  const server = await startLocal({ redisUrl: inject('redisUrl') })
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    await server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
+  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  const limits = patient(readBlock('choices.md', 'limits.ts'), freshPrefix())
+  writeFileSync(join(folder, 'limits.ts'), limits)
+  const { answer } = await importBlock<{ answer: (tenant: string) => Promise<Response> }>(
+    folder,
+    'choices.md',
+    'answer.ts',
+    { "'./limits'": "'./limits.ts'" },
+  )
+
+  const answers: Response[] = []
+  // oxlint-disable-next-line no-await-in-loop -- one after another
+  for (let call = 0; call < 15; call += 1) answers.push(await answer('acme'))
+  const texts = await Promise.all(answers.map((one) => one.text()))
+  // Each costs $0.007 of $0.10: three while $0.08 are left, then those of $0.01.
+  expect(texts.slice(0, 3)).toEqual(Array(3).fill('Answered by gpt-6.2-sol'))
+  expect(texts.slice(3, 13)).toEqual(Array(10).fill('Answered by gpt-6-luna'))
+  expect(answers.slice(13).map(({ status }) => status)).toEqual([429, 429])
+
+  const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
+  const { policies } = await limiter.peek({ tenant: 'acme' }, { cost: { usd: 0 } })
+  expect(policies).toMatchObject([{ name: 'budget.daily', remaining: 9_000 }])
+})
