@@ -44,7 +44,8 @@ console.log(`
 
   The store is ${stack.engine}.
   Open the page, start a runaway agent, and watch its budget stop it. Then a retry storm, a bulk
-  import, a scraper, a Redis that is down, and midnight: each as often as you like.
+  import, a scraper, a Redis that is down, midnight, and a budget that falls: each as often as you
+  like.
   "200 streams on $1.00" shows what other ways to hold a budget let through and refuse.
   "npm run demo -- --drive" sends such traffic for you, and checks the results.
   Ctrl-C ends everything.

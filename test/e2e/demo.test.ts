@@ -21,6 +21,7 @@ const PRINTED = [
   // Each call is reserved with 0.0040 dollars and costs 0.0015: the 33rd does not fit any more.
   /^The agent made \d+ calls in \d+ rounds: 32 were let through, \d+ refused for its budget/m,
   /It spent \$0\.0471 of \$0\.0500\.$/m,
+  /^The falling budget answered 42 of 42 calls, \d+ by gpt-6\.2-sol, \d+ by gpt-6\.1-terra, \d+ by gpt-6-luna;/m,
 ]
 
 describe('npm run demo -- --drive', () => {
@@ -39,7 +40,7 @@ describe('npm run demo -- --drive', () => {
       '✓ an allowed request is one request to the store, and a denied one at',
     )
     expect(output).toContain('✓ runaway agent: a model call is at most two requests to the store')
-    expect(output).toContain('All 20 checks held.')
+    expect(output).toContain('All 24 checks held.')
     expect(code).toBe(0)
   })
 
@@ -47,7 +48,7 @@ describe('npm run demo -- --drive', () => {
     const { code, output } = await demo(['--drive'], { PATH: pathWithoutRedis })
     expect(output).toContain('with the embedded engine')
     for (const line of PRINTED) expect(output).toMatch(line)
-    expect(output).toContain('All 20 checks held.')
+    expect(output).toContain('All 24 checks held.')
     expect(code).toBe(0)
   })
 
@@ -58,7 +59,7 @@ describe('npm run demo -- --drive', () => {
       UPSTASH_REDIS_REST_TOKEN: upstash.token,
     })
     expect(output).toContain(`with Upstash at ${new URL(upstash.url).host}`)
-    expect(output).toContain('All 18 checks held.')
+    expect(output).toContain('All 22 checks held.')
     // Calls at once share a request.
     expect(upstash.requests).toBeGreaterThan(100)
     expect(code).toBe(0)
@@ -114,6 +115,15 @@ describe('npm run demo', () => {
           ?.map(Number) ?? []
       expect(Number(without) / Number(unshared), `in: ${conclusion}`).toBeLessThan(0.75)
       expect(Number(within) / Number(shared), `in: ${conclusion}`).toBeGreaterThanOrEqual(0.9)
+    }))
+
+  it('answers each call of a budget that falls through three models, beside one that refuses', () =>
+    withDemo(async (url) => {
+      const answer = await fetch(`${url}/api/demo/scenarios/falling-budget`, { method: 'POST' })
+      const { failed, conclusion } = (await answer.json()) as { failed: number; conclusion: string }
+      expect(failed).toBe(0)
+      expect(conclusion).toMatch(/^starter-1: 42 of 42 calls answered, \d+ by gpt-6\.2-sol, /)
+      expect(conclusion).toMatch(/ by gpt-6-luna\. starter-2, with one model: [23]\d of 42\.$/)
     }))
 
   it.each([

@@ -23,7 +23,7 @@ export function clientOf({ url, secret, run, deadline }, tenant, plan) {
       record.status = answer.status
       record.retryAfter = answer.headers.get('retry-after')
       record.shouldRetry = answer.headers.get('x-should-retry') !== 'false'
-      if (answer.status === 200) record.usage = usageIn(text)
+      if (answer.status === 200) Object.assign(record, usageIn(text))
       else Object.assign(record, JSON.parse(text))
     } catch (error) {
       record.error = error.name
@@ -48,6 +48,7 @@ export function clientOf({ url, secret, run, deadline }, tenant, plan) {
   return {
     ask: (route) => send(`/api/ai/${route}`, { input: 'Item to be evaluated.' }),
     chat: (body) => send('/api/chat', { ...CHAT, ...body }),
+    ladder: (body) => send('/api/chat/ladder', { ...CHAT, ...body }),
     settled,
   }
 }
@@ -61,7 +62,9 @@ function sign(tenant, secret) {
 
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-const usageIn = (text) =>
-  Array.from(text.matchAll(/^data: (\{.*\})$/gm), ([, json]) => JSON.parse(json)).findLast(
-    ({ usage }) => usage,
-  )?.usage
+/** Returns the usage in an answer, and the model that has answered. */
+function usageIn(text) {
+  const chunks = Array.from(text.matchAll(/^data: (\{.*\})$/gm), ([, json]) => JSON.parse(json))
+  const { usage, model } = chunks.findLast((chunk) => chunk.usage) ?? {}
+  return { usage, model }
+}

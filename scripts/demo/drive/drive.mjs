@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { checkScenario, isAllowed } from './checks.mjs'
 import { clientOf } from './client.mjs'
+import { fallingBudget } from './falling-budget.mjs'
 import { runawayAgent } from './runaway-agent.mjs'
 import { scenarios } from './scenarios.mjs'
 
@@ -13,8 +14,9 @@ export async function drive(stack) {
   const runScenarios = () => driveRoutes({ ...stack, deadline, run: newRun() })
   const checks = await withinOneDay(runScenarios)
   const agent = await withinOneDay(() => runawayAgent({ ...stack, deadline, run: newRun() }))
-  console.log(`\n${agent.summary}\n`)
-  return printChecks([...checks, ...agent.checks])
+  const falling = await withinOneDay(() => fallingBudget({ ...stack, deadline, run: newRun() }))
+  console.log(`\n${agent.summary}\n${falling.summary}\n`)
+  return printChecks([...checks, ...agent.checks, ...falling.checks])
 }
 
 /** Returns a suffix for tenants that no other run uses. */

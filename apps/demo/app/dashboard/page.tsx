@@ -7,6 +7,7 @@ import { readSource } from '../../lib/scenarios/source'
 const LIMITS: Readonly<Record<string, string>> = {
   'runaway-agent': 'lib/limits/chat.ts',
   midnight: 'lib/limits/chat.ts',
+  'falling-budget': 'app/api/chat/ladder/route.ts',
 }
 
 export default async function Page(): Promise<ReactNode> {

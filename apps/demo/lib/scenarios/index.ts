@@ -1,5 +1,6 @@
 import type { Scenario } from './scenario'
 import { bulkImport } from './bulk-import'
+import { fallingBudget } from './falling-budget'
 import { midnight } from './midnight'
 import { redisDown } from './redis-down'
 import { retryStorm } from './retry-storm'
@@ -14,4 +15,5 @@ export const scenarios: readonly Scenario[] = [
   scraper,
   redisDown,
   midnight,
+  fallingBudget,
 ]

@@ -19,6 +19,8 @@ export interface Outcome {
   readonly status: number
   /** The code in the body of a refusal. */
   readonly code: string | undefined
+  /** The model that has answered. */
+  readonly model: string | undefined
 }
 
 /** Ways to send requests to the demo, over HTTP, as anybody would. */
@@ -27,6 +29,8 @@ export interface Traffic {
   readonly ask: (tenant: TenantName, route: string, call?: string) => Promise<Outcome>
   /** Sends a chat completion, and reads the answer to its end. */
   readonly chat: (tenant: TenantName, call?: string) => Promise<Outcome>
+  /** Sends a chat completion that may be answered by one of three models. */
+  readonly ladder: (tenant: TenantName, call?: string) => Promise<Outcome>
   readonly pause: (ms: number) => Promise<void>
   /** Does `work` for 0 to `count - 1`, by `workers` at the same time. */
   readonly each: (

@@ -39,18 +39,23 @@ export function createTraffic(origin: string, signal: AbortSignal) {
       cache: 'no-store',
     })
     const { status } = response
-    const outcome = { status, code: codeIn(status, await response.text()) }
+    const text = await response.text()
+    const model = /"model":"([^"]+)"/.exec(text)?.[1]
+    const outcome = { status, code: codeIn(status, text), model }
     result[status === 200 ? 'allowed' : status === 429 || status === 503 ? 'denied' : 'failed'] += 1
     return outcome
+  }
+
+  const chatAt = (path: string, tenant: TenantName, call?: string): Promise<Outcome> => {
+    const messages = [{ role: 'user', content: 'What is a budget?' }]
+    return post(path, tenant, { model: 'gpt-6.2-sol', messages, stream: true }, call)
   }
 
   const traffic: Traffic = {
     ask: (tenant, route, call) =>
       post(`/api/ai/${route}`, tenant, { input: 'A cache keeps what was read before.' }, call),
-    chat: (tenant, call) => {
-      const messages = [{ role: 'user', content: 'What is a budget?' }]
-      return post('/api/chat', tenant, { model: 'gpt-6.2-sol', messages, stream: true }, call)
-    },
+    chat: (tenant, call) => chatAt('/api/chat', tenant, call),
+    ladder: (tenant, call) => chatAt('/api/chat/ladder', tenant, call),
     pause: (ms) => delay(ms, undefined, { signal }),
     async each(count, workers, work) {
       let next = 0
