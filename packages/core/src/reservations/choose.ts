@@ -128,7 +128,7 @@ function outcomeOf(
     // An answer of the store stands, also if it has not given the next.
     const mode = verdicts.length > 0 ? 'local' : reply.degraded?.mode
     const degraded = reply.degraded && mode && { ...reply.degraded, mode }
-    return conclude({ ...reply, verdicts, values, degraded })
+    return conclude({ ...reply, granted: undefined, verdicts, values, degraded })
   })
   const parts = outcomes.map(({ id, call: { fit } }, at) => {
     const { entries } = (questions[at] as CallQuestion).request
@@ -160,11 +160,16 @@ function outcomeOf(
   return {
     ...outcomeAt(choice),
     explained(explain) {
-      const waits = outcomes.slice(0, tried.length).map((one) => {
+      let [sooner, leastMs] = [choice, waitMsOf(outcomes[choice] as Outcome)]
+      for (const [at, one] of outcomes.slice(0, tried.length).entries()) {
+        const waitMs = waitMsOf(one)
         explain(one)
-        return one.decision.retryAfterMs ?? Infinity
-      })
-      return outcomeAt(Math.max(0, waits.indexOf(Math.min(...waits))))
+        const isShorter = waitMsOf(one) < waitMs || at === choice
+        if (isShorter && waitMsOf(one) < leastMs) [sooner, leastMs] = [at, waitMsOf(one)]
+      }
+      return outcomeAt(sooner)
     },
   }
 }
+
+const waitMsOf = ({ decision }: Outcome): number => decision.retryAfterMs ?? Infinity

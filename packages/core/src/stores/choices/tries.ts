@@ -50,16 +50,19 @@ export class Tries {
   /** Returns the reply to the whole: of the first that fits, else of the one that fits soonest. */
   reply(): StoreReply {
     let choice = 0
-    let leastMs = Infinity
+    let soonest = Infinity
     for (const [at, reply] of this.#replies.entries()) {
       const waitMs = this.#waitMs(at, reply)
-      if (waitMs < leastMs) [choice, leastMs] = [at, waitMs]
+      // Those that were asked one after the other have waits from different times.
+      const fitsAt = waitMs === 0 ? 0 : reply.now + waitMs
+      if (fitsAt < soonest) [choice, soonest] = [at, fitsAt]
     }
     const chosen = this.#replies[choice] as StoreReply
     const { values, degraded } = this.#last ?? chosen
     const tried = this.#replies.map(({ verdicts }) => verdicts)
-    // One without an answer may have been charged, whichever was chosen.
-    return { ...chosen, degraded: chosen.degraded ?? degraded, values, choice, tried }
+    // One without an answer may have been charged, unless a look has found one that fits.
+    const fault = chosen.degraded ?? (soonest === 0 ? undefined : degraded)
+    return { ...chosen, degraded: fault, values, choice, tried }
   }
 
   #waitMs(at: number, { verdicts, degraded }: StoreReply): number {
