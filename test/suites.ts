@@ -34,6 +34,7 @@ export const SUITES = {
       DURABLE_OBJECTS,
       'test/conformance/conformance.test.ts',
       'test/ai/live/live-prices.test.ts',
+      'test/choices/stores.test.ts',
       'test/core/api-keys/stores.test.ts',
       'test/core/configuration/{after-a-pause,configure,history,records,reset,reset-routes,temporary}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',
@@ -54,6 +55,7 @@ export const SUITES = {
   proofs: {
     files: [
       'test/ai/call/random-fits.test.ts',
+      'test/choices/{lost-replies,random}.test.ts',
       'test/commands/per-decision.test.ts',
       'test/conformance/!(conformance|peer-mistakes).test.ts',
       'test/core/algorithms/{fragments,key-memory,log}.test.ts',

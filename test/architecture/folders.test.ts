@@ -6,8 +6,9 @@ const root = new URL('../..', import.meta.url).pathname
 
 /** The folders of `test/` that cross packages or serve the others. `test/README.md` has a row for each. */
 const BESIDE = [
-  ['architecture', 'bench', 'clients', 'commands', 'conformance', 'docs', 'doors', 'e2e', 'faults'],
-  ['leases', 'mutation', 'observability', 'packaging', 'support', 'trace', 'world'],
+  ['architecture', 'bench', 'choices', 'clients', 'commands', 'conformance', 'docs', 'doors'],
+  ['e2e', 'faults', 'leases', 'mutation', 'observability', 'packaging', 'support', 'trace'],
+  ['world'],
 ].flat()
 
 /** The packages whose tests are in folders named like its rooms. */
