@@ -9,6 +9,7 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
+import { choices } from '@sluice/core/choices'
 import { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
 import { limitGuesses, rateLimit } from '@sluice/core/http'
 import { reserve } from '@sluice/core/reservations'
@@ -143,6 +144,11 @@ export const MEASURED: Record<string, () => Promise<Metered>> = {
     await spend(60)
     return check(false)
   },
+  'the first of 64 choices fits': () => choosing(64, 0),
+  'the last of 3 choices fits': () => choosing(3, 2),
+  'the last of 64 choices fits': () => choosing(64, 63),
+  'none of 3 choices fits': () => choosing(3, 3),
+  'none of 64 choices fits': () => choosing(64, 64),
   'a counter, allowed, 30 a minute': async () => (await warm([counter])).average(300, waits(2_000)),
   'a counter, denied': async () => deniedAfter([counter]),
   'a token bucket, allowed, 30 a minute': async () =>
@@ -204,6 +210,26 @@ export const MEASURED: Record<string, () => Promise<Metered>> = {
   'guesses limited: good credentials': () => guarded(ACME),
   'guesses limited: a guess': () => guarded(null, 1),
   'guesses limited: one too many': () => guarded(ACME, 30),
+}
+
+const routeOf = (at: number) => ({ route: `route-${at}` })
+
+/** Measures a decision among routes, each with a window of its own, of which the first `spent` are full. */
+async function choosing(count: number, spent: number): Promise<Metered> {
+  const { limiter, check, clock } = await warm([daily(30_000), byRoute])
+  const list = choices(Array.from({ length: count }, (_, at) => ({ subject: routeOf(at) })))
+  const tenant = { tenant: ACME.tenant }
+  // The script is loaded with it.
+  await limiter.peek({ tenant: 'warm' }, { choices: list })
+  for (let at = 0; at < count; at += 1) {
+    await check(true, at < spent ? 60 : 1, { ...ACME, ...routeOf(at) })
+  }
+  clock.advance(1)
+  const metered = await own.meter.measure(async () => {
+    const decision = await limiter.check(tenant, { choices: list })
+    expect(decision).toMatchObject({ allowed: spent < count, choice: spent < count ? spent : 0 })
+  })
+  return { ...metered, total: metered.total + 1 }
 }
 
 /** Measures a request to a handler with a limit on guesses, when `guesses` have come before. */
