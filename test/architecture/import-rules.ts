@@ -113,7 +113,7 @@ export const PORT = /^stores\/store\.ts$/
 export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
   // Decides on states that it keeps itself.
-  journal: /^stores\/(store|decide-on)\.ts$/,
+  journal: /^stores\/(store|decide-on|choices\/tries)\.ts$/,
   // Alternatives come with the choices that a call has, and with nothing else.
   reservations: /^stores\/(store|choices\/(alternatives|tries))\.ts$/,
   places: /^stores\/(store|deadline|placed\/(placed-store|places-by))\.ts$/,

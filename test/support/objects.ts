@@ -33,7 +33,7 @@ export function objectsInProcess(own: OwnParts = {}, clock: () => number = Date.
     const kinds = kindsOf(own)
     const journal = new ObjectJournal(storageOf(name))
     const states = new PlaceStates(journal, kinds, clock)
-    const place = new Place({ name, states, kinds, leases: own.leases, home })
+    const place = new Place({ name, states, kinds, leases: own.leases, choices: own.choices, home })
     awake.set(name, place)
     return place
   }

@@ -1,5 +1,6 @@
 export { durableObjects } from './durable-objects.ts'
 export type { DurableObjectsOptions, LimitsNamespace } from './durable-objects.ts'
 export { LimitsObject, type OwnParts } from './limits-object.ts'
+export { objectChoices } from './object-choices.ts'
 export { objectLeases } from './object-leases.ts'
-export type { Leases } from './place.ts'
+export type { Leases, PlaceChoices } from './place.ts'

@@ -3,7 +3,7 @@ import { StoreError, type Store } from '@sluice/core'
 import { kindsOf, PlaceStates, type Answer, type OwnKinds } from '@sluice/core/internal/journal'
 import { durableObjects } from './durable-objects.ts'
 import { ObjectJournal } from './object-journal.ts'
-import { Place, type Leases } from './place.ts'
+import { Place, type Leases, type PlaceChoices } from './place.ts'
 import { parseName } from './names.ts'
 
 /**
@@ -16,6 +16,8 @@ const HOME_TIMEOUT_MS = 30_000
 export interface OwnParts extends OwnKinds {
   /** `objectLeases`, for policies that are leased. @default they are refused */
   readonly leases?: Leases
+  /** `objectChoices`, to decide over the choices of a call at once. @default the object is asked for one after the other */
+  readonly choices?: PlaceChoices
 }
 
 /**
@@ -31,7 +33,7 @@ export interface OwnParts extends OwnKinds {
  * }
  */
 export class LimitsObject extends DurableObject {
-  /** Algorithms, operations and leases. */
+  /** Algorithms, operations, leases and choices. */
   protected readonly own: OwnParts = {}
   #journal: ObjectJournal | undefined
   #states: PlaceStates | undefined
@@ -75,13 +77,14 @@ export class LimitsObject extends DurableObject {
     const states = new PlaceStates(journal, kinds)
     this.#journal = journal
     this.#states = states
-    const { leases } = this.own
+    const { leases, choices } = this.own
     const name = this.ctx.id.name ?? ''
     this.#place = new Place({
       name,
       states,
       kinds,
       leases,
+      choices,
       home: () => homeOf(this.ctx, this.env),
     })
     return this.#place

@@ -25,6 +25,11 @@ export interface Leases {
   create(home: Store, own: OwnPlace): HomeUnits
 }
 
+/** The part of an object that decides over alternatives. The class of the object names it. */
+export interface PlaceChoices {
+  decide(request: StoreRequest, kinds: Kinds, decide: (one: StoreRequest) => Answer): Answer
+}
+
 /** The parts of an object. */
 export interface PlaceParts {
   /** The name of the object. */
@@ -32,6 +37,7 @@ export interface PlaceParts {
   readonly states: PlaceStates
   readonly kinds: Kinds
   readonly leases: Leases | undefined
+  readonly choices?: PlaceChoices | undefined
   /** Returns the store in home. */
   readonly home: () => Store
 }
@@ -51,7 +57,7 @@ export class Place implements OwnPlace {
   /** Does what the text of a message asks for. A promise only if home is asked. */
   call(text: string): Answer | Promise<Answer> {
     if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
-    const { states, kinds } = this.#parts
+    const { states, kinds, choices } = this.#parts
     let call: PlaceCall
     try {
       call = parseMessage(text, kinds)
@@ -70,6 +76,11 @@ export class Place implements OwnPlace {
       if (this.#units || settling.data.corrections.some(this.isAtHome)) {
         return this.#withUnits(async (units) => ({ result: await units.settle(settling) }))
       }
+    }
+    if (choices && 'check' in call && call.check.alternatives) {
+      return choices.decide(call.check, kinds, (check) =>
+        states.call({ check }, () => checkMessage(check)),
+      )
     }
     return states.call(call, () => text)
   }

@@ -3,7 +3,7 @@
  * calls would turn it into a stub in silence.
  */
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Entry, Operation, StoreRequest } from '../stores/store.ts'
+import type { Alternative, Entry, Operation, StoreRequest } from '../stores/store.ts'
 import { systemClock } from '../clock.ts'
 import { termsOf, type LeasedRule, type LeaseTerms } from '../leases/lease.ts'
 import type { Kinds } from './kinds.ts'
@@ -39,23 +39,44 @@ function ruleOf({ algorithm, name, unit, shares, lease }: RuleData, kinds: Kinds
   return lease ? ({ ...rule, lease: { ...lease, counted: rule } } as LeasedRule) : rule
 }
 
+/** One decision as data. */
+export interface DecisionData extends Pick<Alternative, 'id'> {
+  readonly entries: readonly (Omit<Entry, 'policy'> & { readonly rule: RuleData })[]
+  readonly mark: Named | undefined
+  readonly fit: Named | undefined
+}
+
+const decisionData = ({ id, entries, mark, fit }: Alternative): object => ({
+  id,
+  entries: entries.map(({ policy, ...entry }) =>
+    Object.assign(entry, { place: undefined, rule: ruleData(policy) }),
+  ),
+  mark: mark && { kind: mark.kind.name, keys: mark.keys, data: mark.data },
+  fit: fit && { kind: fit.kind.name, floor: fit.floor, most: fit.most, data: fit.data },
+})
+
+/** Returns a decision from its data. Those of alternatives are still data, until a place needs them. */
+export const decisionOf = (
+  { id, entries, mark, fit }: DecisionData,
+  kinds: Kinds,
+): Alternative => ({
+  id,
+  entries: entries.map((entry) => Object.assign(entry, { policy: ruleOf(entry.rule, kinds) })),
+  mark: mark && ({ ...mark, kind: kinds.mark(mark.kind) } as StoreRequest['mark']),
+  fit: fit && ({ ...fit, kind: kinds.fit(fit.kind) } as StoreRequest['fit']),
+})
+
 /** Returns a decision as text. */
 export function checkMessage(request: StoreRequest): string {
-  const { entries, mark, fit } = request
   return encode({
     check: {
       ...request,
-      entries: entries.map(({ policy, ...entry }) =>
-        Object.assign(entry, { place: undefined, rule: ruleData(policy) }),
-      ),
-      mark: mark && { kind: mark.kind.name, keys: mark.keys, data: mark.data },
-      fit: fit && { kind: fit.kind.name, floor: fit.floor, most: fit.most, data: fit.data },
+      ...decisionData(request),
+      alternatives: request.alternatives?.kind.data(request, decisionData),
       // Only scripts need all policies; a deadline is the caller's.
       policies: undefined,
       startedAt: undefined,
       failure: undefined,
-      // A place is asked for one after the other.
-      alternatives: undefined,
     },
   })
 }
@@ -73,11 +94,7 @@ export const resetMessage = (keys: readonly string[]): string => encode({ reset:
 /** Returns what a text asks for. @throws UnknownKind When it names a function that is not known. */
 export function parseMessage(text: string, kinds: Kinds): PlaceCall {
   const message = decode(text, kinds) as {
-    check?: Omit<StoreRequest, 'policies' | 'entries' | 'mark' | 'fit'> & {
-      readonly entries: readonly (Omit<Entry, 'policy'> & { readonly rule: RuleData })[]
-      readonly mark?: Named
-      readonly fit?: Named
-    }
+    check?: Omit<StoreRequest, keyof DecisionData> & DecisionData
     run?: Named & Pick<Operation<unknown>, 'keys' | 'data'>
     reset?: readonly string[]
   }
@@ -86,18 +103,13 @@ export function parseMessage(text: string, kinds: Kinds): PlaceCall {
     return { run: { ...run, kind: kinds.operation(run.kind), startedAt: systemClock() } }
   }
   if (!check) return { reset }
-  const { mark, fit } = check
   return {
     check: {
       ...check,
+      ...decisionOf(check, kinds),
       policies: [],
       startedAt: systemClock(),
-      entries: check.entries.map((entry) =>
-        Object.assign(entry, { policy: ruleOf(entry.rule, kinds) }),
-      ),
-      mark: mark && ({ ...mark, kind: kinds.mark(mark.kind) } as StoreRequest['mark']),
-      fit: fit && ({ ...fit, kind: kinds.fit(fit.kind) } as StoreRequest['fit']),
-    },
+    } as StoreRequest,
   }
 }
 

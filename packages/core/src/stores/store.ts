@@ -74,6 +74,8 @@ export interface AlternativesKind {
       readonly ofKey: (key: string) => string
     },
   ): Alternatives | undefined
+  /** Returns them as data, for a store that sends them to its place. `undefined` as for `operation`. */
+  data(request: StoreRequest, dataOf: (one: Alternative) => object): object | undefined
   /**
    * Notes those for which `find` returns a denial.
    *

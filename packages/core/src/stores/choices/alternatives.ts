@@ -48,6 +48,13 @@ export const CHOICES: AlternativesKind = {
     return isOne ? { ...given.alternatives, all } : undefined
   },
 
+  data(request, dataOf) {
+    const given = request as ChoiceRequest
+    if (!isAsMade(given)) return undefined
+    const { all, denied } = given.alternatives
+    return { all: all.map((one) => dataOf(one)), denied }
+  },
+
   known(request, find) {
     const { all, denied } = (request as ChoiceRequest).alternatives
     let last: StoreReply | undefined
