@@ -70,6 +70,18 @@ it('choices that are all denied say when each fits, and the explanation is of th
   ])
 })
 
+it('a choice after which less of the same fits says so', async () => {
+  const { limiter } = await withLeft(0.02)
+  const [whole, less] = [0.08, 0.02].map((dollars) => ({
+    subject: { model: 'gpt-6.1-sol' },
+    cost: { usd: usd(dollars) },
+  }))
+  const { tried } = await limiter.check(ACME, { choices: choices([whole!, less!]) })
+  expect(choiceTexts(tried)).toEqual([
+    'gpt-6.1-sol: budget.daily has $0.02 left and it may cost $0.08; less of it fits',
+  ])
+})
+
 it('a sentence names all dimensions by which choices differ, and no more than a terminal may print', async () => {
   const perRegion = slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['model', 'region'] })
   const { limiter } = setUp([perRegion])

@@ -123,6 +123,18 @@ describe('the finding of a model that is passed over', () => {
     ])
   })
 
+  it('is not made of calls that get less of the model asked for', async () => {
+    const { limiter } = recording([spent])
+    const shortened = choices([
+      { subject: { model: 'large' }, cost: { usd: 60_000 } },
+      { subject: { model: 'large' }, cost: { usd: 1 } },
+    ])
+    for (let count = 0; count < 60; count += 1) await limiter.check(SUBJECT, { choices: shortened })
+    const hours = await usage(limiter)
+    expect(hours.choices).toMatchObject([{ asked: 'large', model: 'large', requests: 60 }])
+    expect(findings({ hours })).toEqual([])
+  })
+
   it.each([
     ['its calls are few', 0, 49],
     ['some calls get the model asked for', 5, 59],

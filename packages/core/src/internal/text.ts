@@ -90,17 +90,20 @@ const THEN: typeof NOW = {
 export function choiceTexts(tried: readonly ChoiceFacts[] = [], wasRecorded = false): string[] {
   const verbs = wasRecorded ? THEN : NOW
   const wins = tried.findIndex(({ allowed }) => allowed)
-  const winner = tried[wins]
-  return tried.slice(0, winner ? wins : tried.length).map((one) => {
+  const winner = tried[wins] && choiceName(tried[wins].subject)
+  return tried.slice(0, wins < 0 ? tried.length : wins).map((one) => {
     const { subject, violated, retryAfterMs } = one
     const wait =
       retryAfterMs === null ? verbs.never : `${verbs.later} in ${durationText(retryAfterMs)}`
-    const end = winner ? `${choiceName(winner.subject)} ${verbs.fits}` : `it ${wait}`
-    if (!violated) return `${choiceName(subject)}: no store has answered; ${end}`
+    const choice = choiceName(subject)
+    // A later choice may ask for less of the same.
+    const fits = `${winner === choice ? 'less of it' : winner} ${verbs.fits}`
+    const end = winner === undefined ? `it ${wait}` : fits
+    if (!violated) return `${choice}: no store has answered; ${end}`
     const { name, unit, remaining, cost } = violated
     const left = amountText(remaining, unit)
     const asked = `${unit === 'usd' ? verbs.costs : verbs.asks} ${amountText(cost, unit)}`
-    return `${choiceName(subject)}: ${name} ${verbs.has} ${left} left and it ${asked}; ${end}`
+    return `${choice}: ${name} ${verbs.has} ${left} left and it ${asked}; ${end}`
   })
 }
 

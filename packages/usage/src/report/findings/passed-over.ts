@@ -17,7 +17,8 @@ export const passedOver: Detector = ({ hours: { choices = [], to } }) => {
   const ladders = groupBy(answered, ({ tenant, asked }) => JSON.stringify([tenant, asked]))
   return [...ladders.values()].flatMap((rows) => {
     const [{ tenant, asked } = { tenant: '', asked: '' }] = rows
-    const passed = rows.filter(({ policy }) => policy !== '')
+    // A later choice may be the same model with less output.
+    const passed = rows.filter(({ model }) => model !== asked)
     const [all, others] = [callsOf(rows), callsOf(passed)]
     if (all < LEAST_CALLS || others < LEAST_SHARE * all) return []
     const model = mostOf(passed, (row) => row.model)
