@@ -55,6 +55,7 @@ export const AI_ROOMS: Readonly<Record<string, string>> = {
   live: 'nouns prices',
   policies: 'nouns',
   call: 'nouns formats estimate meter prices policies',
+  fallback: 'nouns call',
   doors: 'nouns meter prices policies call',
 }
 

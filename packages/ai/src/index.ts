@@ -5,7 +5,8 @@ export type { Upstream } from './call/upstream.ts'
 export { limitedFetch, type FetchLike, type LimitedFetchOptions } from './doors/limited-fetch.ts'
 export type { PassThrough, UnpricedRequest } from './call/pass-through.ts'
 export { limitedModel, ModelCallDenied } from './doors/limited-model.ts'
-export type { AiSdkModel, LimitedModelOptions } from './doors/limited-model.ts'
+export type { LimitedModelOptions } from './doors/limited-model.ts'
+export type { AiSdkModel } from './call/model-call.ts'
 export { prepareModelCalls } from './doors/prepare-model-calls.ts'
 export type {
   ModelUnits,
@@ -16,7 +17,7 @@ export type {
 export { modelPolicies, type ModelPoliciesOptions } from './policies/model-policies.ts'
 export type { ModelApi } from './call/api.ts'
 export { boundInput, type CountInput } from './call/bound-input.ts'
-export type { CallOptions } from './call/engine.ts'
+export type { CallOptions } from './call/options.ts'
 export type { CallTerms } from './call/prepare.ts'
 
 // Budgets and limits

@@ -1,92 +1,28 @@
-import type {
-  AllowedDecision,
-  Decision,
-  DeniedDecision,
-  Limiter,
-  Subject,
-  WaitUntil,
-} from '@sluice/core'
+import type { Decision, DeniedDecision, Limiter, Subject } from '@sluice/core'
 import {
   fitRange,
   reserve,
   settleWithRetry,
   unitNamesOf,
+  type ReserveDecision,
   type ReserveOptions,
   type Settled,
 } from '@sluice/core/reservations'
 import { reportCut, reportModelEnd } from '@sluice/core/internal/limiter'
-import type { UsageFormat } from '../formats/format.ts'
-import type { LearnedOutput } from '../policies/learned-output.ts'
 import { logError } from '../log-error.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
 import { wasNeverSent } from './never-sent.ts'
-import type { CallTerms, PreparedCall } from './prepare.ts'
+import type { AdmittedCall, CallTenant } from './options.ts'
+import type { PreparedCall } from './prepare.ts'
 import { SETTLED_UNITS, unitsUsed } from './settling.ts'
 
-/** Options of every way to make a limited model call. */
-export interface CallOptions
-  extends CallTerms, Pick<ReserveOptions, 'settleWithin' | 'unsettled' | 'maxShare'> {
-  /**
-   * Reserves as much output as the latest answers had, created by `learnedOutput`. Not with `minOutput`.
-   *
-   * @default the maximum is reserved
-   */
-  readonly learn?: LearnedOutput
-  /**
-   * The charge of an answer whose provider did not report its usage: `keep` the estimate, which is the most
-   * that the call may have used, or charge what was `counted` while it passed, in which hidden
-   * reasoning is missing. @default 'keep'
-   */
-  readonly onIncomplete?: 'keep' | 'counted'
-  /**
-   * The status of a denial by a daily or monthly budget that is used up: 429, or 402 (Payment Required),
-   * which asks the client to pay instead of to wait. @default 429
-   */
-  readonly spentStatus?: 402 | 429
-  /** The largest body of a request, in bytes; a larger one is answered with 413. @default 4_000_000 */
-  readonly maxBodyBytes?: number
-  /**
-   * The formats that answers may have beside those of OpenAI and Anthropic, from `@sluice/ai/formats`.
-   *
-   * @default none
-   */
-  readonly formats?: readonly UsageFormat[]
-  /** Called once per call with its usage, after settling succeeded or failed. @default none */
-  readonly onUsage?: (usage: Usage, subject: Subject) => unknown
-  /** Called with faults in settling and metering. @default console.error */
-  readonly onError?: (error: unknown) => void
-}
-
-/** The caller of a model, and the limits on it. */
-export interface CallTenant {
-  readonly limiter: Limiter
-  readonly subject: Subject
-  readonly options: CallOptions
-  readonly waitUntil: WaitUntil | undefined
-}
-
-/** A call that a limiter has let in, charged at its estimate. */
-export interface AdmittedCall<Call extends PreparedCall = PreparedCall> {
-  readonly allowed: true
-  readonly call: Call
-  readonly tenant: CallTenant
-  readonly decision: AllowedDecision
-  /** The output tokens that it may use, over all answers. */
-  readonly output: number
-  /** Gives back what a call used that the provider answered with an error. */
-  failed(): void
-  /**
-   * Settles a call of which no answer came. The provider may have been at work, so the estimate stays, unless the
-   * error proves that nothing was sent. Pass it only if it is of one `fetch`: what a user's function does before
-   * it fails cannot be seen.
-   */
-  unanswered(error?: unknown): void
-  /** Gives back everything that was charged for a call that was never sent. */
-  cancel(): void
-  /** Settles a usage that is known. */
-  settle(usage: Usage): Promise<void>
-}
+/** Asks a limiter for a reservation. */
+export type AskFor = (
+  limiter: Limiter,
+  subject: Subject,
+  options: ReserveOptions,
+) => Promise<ReserveDecision>
 
 /**
  * Reserves the most that a call may use, in one decision with every policy of the limiter.
@@ -96,22 +32,26 @@ export interface AdmittedCall<Call extends PreparedCall = PreparedCall> {
 export async function admit<Call extends PreparedCall>(
   call: Call,
   tenant: CallTenant,
+  askFor: AskFor = reserve,
 ): Promise<AdmittedCall<Call> | DeniedDecision> {
   const { limiter, subject, options, waitUntil } = tenant
-  const units = unitNamesOf(limiter)
-  const counted = SETTLED_UNITS.filter((unit) => units.has(unit))
+  const names = unitNamesOf(limiter)
+  const counted = SETTLED_UNITS.filter((unit) => names.has(unit))
   reportModelEnd(limiter, call.countedAs, options.prices)
-  const only = (amounts: Units): Units =>
-    Object.fromEntries(counted.map((unit) => [unit, amounts[unit] ?? 0]))
+  const only = (amounts: Units, least: Units = {}): Units => {
+    const units: Record<string, number> = {}
+    for (const unit of counted) units[unit] = Math.max(amounts[unit] ?? 0, least[unit] ?? 0)
+    return units
+  }
   const { cost, inputCost, outputRates, floor, output } = call
-  // A maximum that no model has is reserved in full: products of it may not be exact.
-  const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
+  const product = Math.max(...counted.map((unit) => (outputRates[unit] ?? 0) * output))
   const { settleWithin, unsettled, maxShare, learn } = options
   const learned = learn?.expect(subject, call.countedAs, output)
   const [least, most, usual] = learned ? [learned, learned] : [floor, output, call.usual]
-  const isFitted = least < output && isExact && counted.some((unit) => unit in outputRates)
+  // A maximum that no model has is reserved in full: products of it may not be exact.
+  const isFitted = least < output && product > 0 && product <= 2 ** 52
   const caller = { ...subject, model: subject.model ?? call.countedAs }
-  const decision = await reserve(limiter, caller, {
+  const decision = await askFor(limiter, caller, {
     cost: only(isFitted ? inputCost : cost),
     fit: isFitted ? fitRange({ floor: least, most, usual, rates: only(outputRates) }) : undefined,
     waitUntil,
@@ -128,9 +68,7 @@ export async function admit<Call extends PreparedCall>(
     const counts = usage.complete || options.onIncomplete === 'counted'
     // Let in without the store, it has no policies, and may cost the most.
     const reserved = learned ? cost : { ...cost, ...reservedBy(decision) }
-    const settled = Object.fromEntries(
-      counted.map((unit) => [unit, Math.max((!counts && reserved[unit]) || 0, used[unit])]),
-    )
+    const settled = only(used, counts ? {} : reserved)
     const told = granted && usage.output >= granted ? { ...usage, isCut: true } : usage
     reportCut(limiter, { subject: caller, decision, usage: told })
     try {
@@ -142,7 +80,15 @@ export async function admit<Call extends PreparedCall>(
     }
   }
 
-  const end = (settleIt: () => Promise<Settled>): void => settleInBackground(tenant, settleIt)
+  const end = (settleIt: () => Promise<Settled>): void => {
+    const { onError = logError } = options
+    const safe = settleWithRetry(settleIt).catch(onError)
+    try {
+      waitUntil?.(safe)
+    } catch (error) {
+      onError(error)
+    }
+  }
   return {
     allowed: true,
     call,
@@ -157,16 +103,6 @@ export async function admit<Call extends PreparedCall>(
       end(() =>
         wasNeverSent(error) ? decision.cancel() : decision.settle(learned ? only(cost) : {}),
       ),
-  }
-}
-
-function settleInBackground({ waitUntil, options }: CallTenant, settle: () => Promise<Settled>) {
-  const { onError = logError } = options
-  const safe = settleWithRetry(settle).catch(onError)
-  try {
-    waitUntil?.(safe)
-  } catch (error) {
-    onError(error)
   }
 }
 

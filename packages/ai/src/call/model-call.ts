@@ -20,18 +20,37 @@ export interface ModelCall extends CallWithOptions {
   readonly abortSignal?: AbortSignal
 }
 
+/** The part of a language model of the AI SDK that is used here; `ai` itself is not imported. */
+export interface AiSdkModel {
+  readonly specificationVersion: string
+  readonly provider: string
+  readonly modelId: string
+  // eslint-disable-next-line typescript/no-explicit-any -- each version of the SDK has types of its own
+  doGenerate(options: any): PromiseLike<any>
+  // eslint-disable-next-line typescript/no-explicit-any -- as above
+  doStream(options: any): PromiseLike<any>
+}
+
+/** A call of the AI SDK, its model, and the tokens that it may think. */
+export interface PreparedModelCall extends PreparedCall {
+  readonly target: AiSdkModel
+  /** The parts that are counted, as a body. */
+  readonly body: Json
+  readonly thinking: number
+}
+
 /**
  * Returns a call of the AI SDK as one to reserve, with the tokens that it may think, which the SDK adds to its maximum.
  *
  * @throws InputError When a tool, an option or a file may cost more than is counted.
  */
 export function prepareModelCall(
-  modelId: string,
+  target: AiSdkModel,
   call: ModelCall,
   options: CallTerms,
-): PreparedCall & { readonly thinking: number } {
+): PreparedModelCall {
   const { prompt, tools = [], responseFormat, maxOutputTokens } = call
-  const model = modelToCall(modelId, options)
+  const model = modelToCall(target.modelId, options)
   if (!tools.every(isCallersTool) && options.allowFields?.includes('tools') !== true) {
     throw toolRefusal('tools')
   }
@@ -55,12 +74,13 @@ export function prepareModelCall(
   return {
     model,
     countedAs: countedName(model, options.prices),
-    bodyFor: () => '',
     input,
     output,
     usual: Math.min(output, Math.max(usual, least)),
     floor: Math.min(output, least),
     thinking,
+    target,
+    body,
     ...unitsOfCall(model, usage, Math.max(input, bytes), options.prices),
   }
 }

@@ -1,12 +1,13 @@
 import { InputError } from '@sluice/core'
 import { assertPositiveInteger } from '@sluice/core/internal'
 import { invalidBody } from '../estimate/invalid-body.ts'
+import { units } from '../formats/provider-usage.ts'
 import { byteLength, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, isNamed } from '../model-name.ts'
 import type { PricedCall, PricedUsage, Prices } from '../prices/prices.ts'
 import { isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
-import { adaptToHost, bodyToSend, isCount, maximumFor, type BodyTerms } from './sent-body.ts'
+import { adaptToHost, bodyToSend, maximumFor, type BodyTerms } from './sent-body.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
 export interface CallTerms extends InputTerms, BodyTerms {
@@ -47,16 +48,12 @@ export interface CallTerms extends InputTerms, BodyTerms {
 /** The terms of a call, and `learn` if no decision grants its maximum, which then is the usual one. */
 type OutputTerms = CallTerms & { readonly learn?: unknown }
 
-/** A call as it is to be sent, and the most that it is expected to use. */
+/** A call, and the most that it is expected to use. */
 export interface PreparedCall extends CallUnits, PricedCall {
   /** The model to call. */
   readonly model: string
   /** The one name that all spellings of the model are counted under (`subject.model`). */
   readonly countedAs: string
-  /** Returns the body to send, as JSON text, with a maximum of so many output tokens over all answers. */
-  readonly bodyFor: (output: number) => string
-  /** True if the answer reports a usage that the client did not ask for. */
-  readonly addsUsage?: boolean
   /** Input tokens, estimated or bounded. */
   readonly input: number
   /** The most output tokens, over all answers. */
@@ -66,6 +63,20 @@ export interface PreparedCall extends CallUnits, PricedCall {
   /** The fewest output tokens that are worth the call, over all answers. */
   readonly floor: number
 }
+
+/** A call that is sent as a body of JSON. */
+export interface PreparedBody extends PreparedCall {
+  /** Returns the body to send, as JSON text, with a maximum of so many output tokens over all answers. */
+  readonly bodyFor: (output: number) => string
+  /** True if the answer reports a usage that the client did not ask for. */
+  readonly addsUsage: boolean
+  readonly api: ModelApi
+  /** The address to send it to, if it is known. */
+  readonly url: URL | undefined
+}
+
+/** Prepares a call: as it was asked for, or after a change of its body, or of its model of the AI SDK. */
+export type Prepare<Call, Asked> = (change?: (asked: Asked) => Asked) => Call | Promise<Call>
 
 /** The default of `usualOutput` for models that do not think by default. */
 const USUAL_OUTPUT = 4_096
@@ -80,7 +91,7 @@ export const THINKS: RegExp = /\bo\d|gpt-[5-9]|claude-\D*[5-9]|gemini/i
  * Builds the body to send from the client's body: with a known model and a maximum, a stream that reports its
  * usage, and no field that costs anything beside tokens.
  *
- * @param host The provider's, if it is known.
+ * @param url The provider's, if it is known.
  * @throws InputError `invalid_body` when a field is malformed or not allowed.
  * @throws InputError `unknown_model` when the model is not offered, or has no price.
  */
@@ -88,8 +99,8 @@ export function prepareCall(
   body: unknown,
   terms: OutputTerms,
   api: ModelApi,
-  host?: string,
-): PreparedCall {
+  url?: URL,
+): PreparedBody {
   if (!isObject(body)) throw invalidBody('must be a JSON object')
   const model = modelToCall(own(body, 'model'), terms)
   const sent = bodyToSend(body, api, model, terms)
@@ -98,7 +109,7 @@ export function prepareCall(
   const least = leastOutput(usual, thinking, terms)
   const maximum = maximumField(api, model)
   if (maximum) sent[maximum] = maximumFor(body, maximum, allowed, thinking)
-  const addsUsage = adaptToHost(sent, api, terms, host)
+  const addsUsage = adaptToHost(sent, api, terms, url?.hostname)
   const text = JSON.stringify(sent)
   const bytes = byteLength(text)
   const { input, output: most } = tokensOf(sent, bytes, terms)
@@ -116,6 +127,8 @@ export function prepareCall(
     output,
     usual: Math.min(output, Math.max(usual, least) * answers),
     floor: Math.min(output, least * answers),
+    api,
+    url,
     ...unitsOfCall(
       model,
       { ...mostExpensive(input, output, api, text), tier: tierAsked(sent) },
@@ -151,10 +164,8 @@ export const leastOutput = (
 ): number => Math.max(minOutput, budget + 1)
 
 /** Returns the tokens that a model may think, of which Anthropic and OpenRouter want fewer than the maximum. */
-function thinkingBudget({ thinking, reasoning }: Json): number {
-  const budgets = [objectOf(thinking)['budget_tokens'], objectOf(reasoning)['max_tokens']]
-  return Math.max(0, ...budgets.filter(isCount))
-}
+const thinkingBudget = ({ thinking, reasoning }: Json): number =>
+  Math.max(units(objectOf(thinking)['budget_tokens']), units(objectOf(reasoning)['max_tokens']))
 
 /** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
 export function modelToCall(name: unknown, { models, prices }: CallTerms): string {

@@ -3,6 +3,7 @@ import { invalidOption } from '@sluice/core/internal'
 import { isObject, objectOf, objectsIn, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
+import { units } from '../formats/provider-usage.ts'
 import { THINKS } from './prepare.ts'
 import { costsTokensOnly, isCallersTool, words } from './api.ts'
 
@@ -107,7 +108,7 @@ function thinkingBudget(providerOptions: unknown): number {
       if (budgetTokens === undefined || budgetTokens === null) {
         return type === 'enabled' ? DEFAULT_THINKING : 0
       }
-      return Number.isSafeInteger(budgetTokens) ? Math.max(0, Number(budgetTokens)) : 0
+      return units(budgetTokens)
     }),
   )
   return Math.max(0, ...budgets)

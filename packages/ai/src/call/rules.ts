@@ -15,7 +15,7 @@ import {
 } from '@sluice/core/internal'
 import { assertFormats } from '../formats/format.ts'
 import { isObject } from '../json.ts'
-import type { CallOptions } from './engine.ts'
+import type { CallOptions } from './options.ts'
 import type { CallTerms } from './prepare.ts'
 
 type BodyOptions = Pick<CallOptions, 'maxBodyBytes' | 'formats' | 'includeUsage'>
@@ -46,6 +46,7 @@ export const CALL_RULES: OptionRules<Omit<CallOptions, keyof BodyOptions>> = {
   ...TERM_RULES,
   minOutput: assertPositiveInteger,
   learn: hasMethod('expect', 'created by learnedOutput'),
+  fallbackModels: hasMethod('assertIn', 'created by fallback'),
   onIncomplete: oneOf('keep', 'counted'),
   settleWithin: durationMs,
   unsettled: hasMethod('mark', 'created by release'),
@@ -62,11 +63,12 @@ export function assertCallOptions(
   rules: Readonly<Record<string, OptionRule>>,
 ): void {
   assertOptionRules(door, options, rules, 'subject')
-  const { maxOutput, minOutput = 1, learn } = options
+  const { maxOutput, minOutput = 1, learn, fallbackModels } = options
   assertPositiveInteger(`${door}.minOutput`, minOutput, maxOutput)
   if (learn && options.minOutput) {
     throw invalidOption(`${door}.learn`, 'must be left out with minOutput')
   }
+  fallbackModels?.assertIn(door, options)
 }
 
 /** Returns the limiter unless it counts dollars and there are no prices, or lacks live ones. @throws ConfigError */

@@ -71,11 +71,15 @@ export function adaptToHost(
   terms: BodyTerms,
   host: string | undefined,
 ): boolean {
-  if (hasTierSetting(host) && /chat|responses/.test(api) && !allows(terms, 'service_tier')) {
+  // It takes the tier from a project's settings unless the call names one.
+  // https://developers.openai.com/api/docs/guides/fast-mode
+  const hasTierSetting = /(^|\.)api\.openai\.com$/.test(host ?? '')
+  if (hasTierSetting && /chat|responses/.test(api) && !allows(terms, 'service_tier')) {
     sent['service_tier'] = 'default'
   }
   if (sent['stream'] !== true || !/chat|completions/.test(api)) return false
-  if (!(terms.includeUsage ?? !refusesStreamOptions(host))) return false
+  // It refuses the field, and reports the usage of every stream: https://docs.mistral.ai/api/endpoint/chat
+  if (!(terms.includeUsage ?? host !== 'api.mistral.ai')) return false
   const options = objectOf(sent['stream_options'])
   sent['stream_options'] = { ...options, include_usage: true }
   return options['include_usage'] !== true
@@ -111,18 +115,5 @@ export function maximumFor(body: Json, field: string, most: number, thinking: nu
 }
 
 /** Returns true for a number of tokens, or of answers. */
-export const isCount = (value: unknown): value is number =>
+const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 1
-
-/**
- * Returns true for hosts that take the service tier from a project's settings unless the call names one.
- * https://developers.openai.com/api/docs/guides/fast-mode
- */
-const hasTierSetting = (host: string | undefined): boolean =>
-  /(^|\.)api\.openai\.com$/.test(host ?? '')
-
-/**
- * Returns true for hosts that refuse `stream_options`, and report the usage of every stream.
- * https://docs.mistral.ai/api/endpoint/chat
- */
-const refusesStreamOptions = (host: string | undefined): boolean => host === 'api.mistral.ai'

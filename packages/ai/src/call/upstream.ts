@@ -51,7 +51,8 @@ interface UpstreamCall {
 
 /** Sends a body to a provider. */
 export function callUpstream(
-  { url, key }: Upstream,
+  url: string | URL,
+  { key }: Upstream,
   { api, body, signal }: UpstreamCall,
 ): Promise<Response> {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
@@ -60,5 +61,5 @@ export function callUpstream(
     headers['anthropic-version'] = '2023-06-01'
   } else headers['authorization'] = `Bearer ${key.trim()}`
   // A redirect would take the key to another host.
-  return fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+  return fetch(String(url), { method: 'POST', headers, body, signal, redirect: 'manual' })
 }

@@ -1,6 +1,6 @@
 /* The errors of a client with a budget. They name `withBudget` and its options. */
 import { ConfigError } from '@sluice/core'
-import type { AiSdkModel } from './limited-model.ts'
+import type { AiSdkModel } from '../call/model-call.ts'
 
 /** Returns the text for a request without a price, to a client of OpenAI's or Anthropic's SDK. */
 export const unpricedByClient = (method: string): string =>

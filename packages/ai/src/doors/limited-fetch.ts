@@ -3,11 +3,11 @@ import { Refusal } from '@sluice/core/http'
 import { lastingSignal, withDecision } from '@sluice/core/internal/http'
 import { assertFunction } from '@sluice/core/internal'
 import { apiOfPath } from '../call/api.ts'
-import { meterAnswer } from '../call/answered.ts'
-import { chargedSignal, hasCharged } from '../call/charged-signal.ts'
+import { sendCall } from '../call/send.ts'
+import { hasCharged } from '../call/charged-signal.ts'
 import { denialResponse, errorResponse } from '../call/denial.ts'
 import { admitCall } from '../call/admission.ts'
-import type { CallOptions } from '../call/engine.ts'
+import type { CallOptions } from '../call/options.ts'
 import { compilePassThrough, type PassThrough } from '../call/pass-through.ts'
 import { prepareCall } from '../call/prepare.ts'
 import { readBody } from '../call/read-body.ts'
@@ -86,13 +86,13 @@ export function refusingFetch(
     const signal = init?.signal ?? (request && lastingSignal(request)) ?? undefined
     if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
 
-    const source = init?.body === undefined ? request : new Response(init.body)
+    const source = init?.body === undefined && request ? request : new Response(init?.body)
     const caller = typeof subject === 'function' ? await subject() : subject
     let body: unknown
     const admitted = await admitCall(
-      async () => {
-        body ??= await readBody(source ?? new Response(), options.maxBodyBytes)
-        return prepareCall(body, options, api, url.hostname)
+      async (change) => {
+        body ??= await readBody(source, options.maxBodyBytes)
+        return prepareCall(change?.(body) ?? body, options, api, url)
       },
       { limiter, subject: caller, options, waitUntil },
     ).catch(refusalOf)
@@ -106,23 +106,23 @@ export function refusingFetch(
       admitted.cancel()
       throw signal.reason
     }
-    try {
-      headers.delete('content-length')
-      const answer = await send(url, {
-        ...initOf(request),
-        ...init,
-        method,
-        headers,
-        signal: chargedSignal(limiter, signal),
-        body: admitted.call.bodyFor(admitted.output),
-      })
-      const metered = meterAnswer(answer, admitted, signal)
-      return withDecision(metered, admitted.decision, { headers })
-    } catch (error) {
+    headers.delete('content-length')
+    const [answer, { decision }] = await (options.fallbackModels?.send ?? sendCall)(
+      admitted,
+      ({ call, output }, charged) =>
+        send(call.url as URL, {
+          ...initOf(request),
+          ...init,
+          method,
+          headers,
+          signal: charged,
+          body: call.bodyFor(output),
+        }),
+      signal,
       // Another `fetch` may have tried before.
-      admitted.unanswered(options.fetch ? undefined : error)
-      throw error
-    }
+      !options.fetch,
+    )
+    return withDecision(answer, decision, { headers })
   }
 }
 
@@ -131,8 +131,7 @@ const unpriced = (method: string): string =>
   'To send it without a charge, name its method and path in the option passThrough.'
 
 const CHARGED_TWICE =
-  'limitedFetch refuses this call: its limiter has charged it already. Limit a call in one place: by ' +
-  'limitedFetch, or by the modelHandler, limitedModel or limitedFetch that sends it.'
+  'limitedFetch refuses this call: its limiter has charged it already. Limit a call in one place.'
 
 /** Answers a request that is not sent. The official clients do not repeat it. */
 function refuse(status: number, code: string, message: string, headers: Headers): Response {
@@ -142,15 +141,11 @@ function refuse(status: number, code: string, message: string, headers: Headers)
 }
 
 /** The parts of a request that are sent on as they are. */
-function initOf(request: Request | undefined): RequestInit {
-  if (request === undefined) return {}
-  const { signal, redirect, credentials, cache, mode, referrerPolicy } = request
-  return {
-    signal,
-    redirect,
-    credentials,
-    cache,
-    ...(mode !== 'navigate' && { mode }),
-    referrerPolicy,
+const initOf = (request: Request | undefined): RequestInit | undefined =>
+  request && {
+    redirect: request.redirect,
+    credentials: request.credentials,
+    cache: request.cache,
+    ...(request.mode !== 'navigate' && { mode: request.mode }),
+    referrerPolicy: request.referrerPolicy,
   }
-}

@@ -2,13 +2,17 @@ import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { denialBody } from '@sluice/core/http'
 import { assertMaxDelay, delay, withDecision } from '@sluice/core/internal/http'
 import { hasMethod } from '@sluice/core/internal'
-import { modelMeter, type MeterModel } from '../meter/ai-sdk.ts'
-import { chargedSignal } from '../call/charged-signal.ts'
 import { denialResponse } from '../call/denial.ts'
 import { admitCall } from '../call/admission.ts'
-import type { CallOptions } from '../call/engine.ts'
-import { prepareModelCall, type ModelCall } from '../call/model-call.ts'
+import type { CallOptions, ModelMethod } from '../call/options.ts'
+import {
+  prepareModelCall,
+  type AiSdkModel,
+  type ModelCall,
+  type PreparedModelCall,
+} from '../call/model-call.ts'
 import { assertClientOptions } from '../call/rules.ts'
+import { sendModelCall } from '../call/send-model.ts'
 
 /** Options of `limitedModel`. */
 export interface LimitedModelOptions extends Omit<
@@ -29,17 +33,6 @@ export interface LimitedModelOptions extends Omit<
   ) => Error | undefined | Promise<Error | undefined>
   /** Keeps work alive past the response: `(promise) => ctx.waitUntil(promise)`. @default none */
   readonly waitUntil?: WaitUntil
-}
-
-/** The part of a language model of the AI SDK that is used here; `ai` itself is not imported. */
-export interface AiSdkModel {
-  readonly specificationVersion: string
-  readonly provider: string
-  readonly modelId: string
-  // eslint-disable-next-line typescript/no-explicit-any -- each version of the SDK has types of its own
-  doGenerate(options: any): PromiseLike<any>
-  // eslint-disable-next-line typescript/no-explicit-any -- as above
-  doStream(options: any): PromiseLike<any>
 }
 
 /** A wait that is longer is no reason to try again. */
@@ -101,47 +94,43 @@ export function limitedModel<Model extends AiSdkModel>(
   const mustBe = 'a model of the AI SDK, such as openai("gpt-6-luna")'
   hasMethod('doGenerate', mustBe)('limitedModel.model', model)
   assertClientOptions('limitedModel', limiter, options, { maxDelayMs: assertMaxDelay })
-  const { maxDelayMs = 30_000, subject, waitUntil, onError } = options
+  const { maxDelayMs = 30_000, subject, waitUntil } = options
 
-  async function begin(call: ModelCall): Promise<[MeterModel, ModelCall]> {
-    const caller = typeof subject === 'function' ? await subject() : subject
-    const admitted = await admitCall(() => prepareModelCall(model.modelId, call, options), {
-      limiter,
-      subject: caller,
-      options,
-      waitUntil,
-    })
-    if (!admitted.allowed) {
-      const error = await options.onDenied?.(admitted, caller)
-      throw error ?? new ModelCallDenied(admitted, options.spentStatus)
+  const send =
+    (method: ModelMethod) =>
+    async (call: ModelCall): Promise<unknown> => {
+      const caller = typeof subject === 'function' ? await subject() : subject
+      const admitted = await admitCall<PreparedModelCall, AiSdkModel>(
+        (change) => prepareModelCall(change?.(model) ?? model, call, options),
+        {
+          limiter,
+          subject: caller,
+          options,
+          waitUntil,
+        },
+      )
+      if (!admitted.allowed) {
+        const error = await options.onDenied?.(admitted, caller)
+        throw error ?? new ModelCallDenied(admitted, options.spentStatus)
+      }
+      if (!(await delay(Math.min(maxDelayMs, admitted.decision.delayMs), call.abortSignal))) {
+        admitted.cancel()
+        call.abortSignal?.throwIfAborted()
+      }
+      return (options.fallbackModels?.sendModel ?? sendModelCall)(
+        admitted,
+        call,
+        method,
+        sendModelCall,
+      )
     }
-    const { call: prepared } = admitted
-    if (!(await delay(Math.min(maxDelayMs, admitted.decision.delayMs), call.abortSignal))) {
-      admitted.cancel()
-      call.abortSignal?.throwIfAborted()
-    }
-    const meter = modelMeter({
-      settle: (usage) => admitted.settle(usage),
-      inputTokens: prepared.input,
-      waitUntil,
-      onError,
-    })
-    const abortSignal = chargedSignal(limiter, call.abortSignal)
-    return [meter, { ...call, abortSignal, maxOutputTokens: admitted.output - prepared.thinking }]
-  }
 
   const limited: AiSdkModel = {
     specificationVersion: model.specificationVersion,
     provider: model.provider,
     modelId: model.modelId,
-    async doGenerate(call: ModelCall) {
-      const [meter, sent] = await begin(call)
-      return meter.wrapGenerate({ doGenerate: () => model.doGenerate(sent), model })
-    },
-    async doStream(call: ModelCall) {
-      const [meter, sent] = await begin(call)
-      return meter.wrapStream({ doStream: () => model.doStream(sent), model })
-    },
+    doGenerate: send('doGenerate'),
+    doStream: send('doStream'),
   }
   const urls = 'supportedUrls'
   return Object.defineProperty(limited, urls, {

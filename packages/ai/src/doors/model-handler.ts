@@ -2,6 +2,7 @@ import type { Subject } from '@sluice/core'
 import { Refusal, respond, type GuardOptions, type LimiterSource } from '@sluice/core/http'
 import {
   createStages,
+  decideAnew,
   limiterFrom,
   orRefusal,
   lastingSignal,
@@ -10,13 +11,12 @@ import {
 } from '@sluice/core/internal/http'
 import { assertText, type OptionRules } from '@sluice/core/internal'
 import type { ModelApi } from '../call/api.ts'
-import { meterAnswer } from '../call/answered.ts'
-import { chargedSignal } from '../call/charged-signal.ts'
+import { sendCall } from '../call/send.ts'
 import { denialResponse, errorResponse } from '../call/denial.ts'
 import { admitCall } from '../call/admission.ts'
-import type { AdmittedCall, CallOptions } from '../call/engine.ts'
+import type { AdmittedCall, CallOptions } from '../call/options.ts'
 import { hideOperator } from '../call/redaction.ts'
-import { prepareCall } from '../call/prepare.ts'
+import { prepareCall, type Prepare, type PreparedBody } from '../call/prepare.ts'
 import { readBody } from '../call/read-body.ts'
 import { refusalOf } from '../call/refused-body.ts'
 import { assertCallOptions, assertPriced, BODY_RULES, CALL_RULES } from '../call/rules.ts'
@@ -119,12 +119,10 @@ export function modelHandler<Context extends unknown[]>(
   const { route = 'model', spentStatus, onError = logError } = options
   const [upstream, address] = typeof send === 'function' ? [] : [send, addressOf(send)]
   const api = apiOfHandler(options.api, address)
-  const sendCall =
-    typeof send === 'function' ? send : (call: CallToSend) => callUpstream(send, call)
   const limiterFor = limiterFrom('modelHandler.limiter', limiter)
   // A function may need what there is only at a request.
   if (typeof limiter !== 'function') assertPriced('modelHandler', limiter, options)
-  const stages = createStages<Context, Request, AdmittedCall>(
+  const stages = createStages<Context, Request, AdmittedCall<PreparedBody>>(
     options,
     limiterFor,
     (reason, _, isCharge) =>
@@ -138,9 +136,9 @@ export function modelHandler<Context extends unknown[]>(
     if (upstream) assertKey(upstream)
     const signal = lastingSignal(request)
     let body: unknown
-    const read = async () => {
+    const prepare: Prepare<PreparedBody, unknown> = async (change) => {
       body ??= await readBody(request, options.maxBodyBytes)
-      return prepareCall(body, options, api, address?.hostname)
+      return prepareCall(change?.(body) ?? body, options, api, address)
     }
     const outcome = await stages(
       route,
@@ -148,31 +146,38 @@ export function modelHandler<Context extends unknown[]>(
       context,
       async (terms) => {
         assertPriced('modelHandler', terms.limiter, options)
-        return orRefusal(route, admitCall(read, { ...terms, options })).catch(refusalOf)
+        return orRefusal(route, admitCall(prepare, { ...terms, options })).catch(refusalOf)
       },
       () => withBody(request, JSON.stringify(body)),
     )
     if (outcome.kind === 'pass') return new Response(null, { status: 204 })
     if (outcome.kind === 'refuse') return outcome.response
-    const { call, tenant, subject, headers } = outcome
-    const toSend = {
-      body: call.bodyFor(outcome.output),
-      signal: chargedSignal(tenant.limiter, signal),
-      api,
-      model: call.model,
-      subject,
-    }
-    return respond({ headers, call: undefined }, async () => {
-      try {
-        const answer = await sendCall(toSend, request, ...context)
-        return await hideOperator(meterAnswer(answer, outcome, signal), upstream?.key)
-      } catch (error) {
+    const { subject } = outcome
+    let { headers } = outcome
+    let answer: Response
+    try {
+      const [answered] = await (options.fallbackModels?.send ?? sendCall)(
+        outcome,
+        (admitted, charged) => {
+          if (admitted !== outcome) {
+            headers = decideAnew(request, admitted.decision, options.headers)
+          }
+          const { bodyFor, model, url } = admitted.call
+          const toSend = { body: bodyFor(admitted.output), signal: charged, api, model, subject }
+          return typeof send === 'function'
+            ? send(toSend, request, ...context)
+            : callUpstream(url ?? send.url, send, toSend)
+        },
+        signal,
         // A function of the user's may have tried before.
-        outcome.unanswered(upstream && error)
-        if (!signal.aborted) onError(error)
-        const message = 'The model is unreachable.'
-        return errorResponse({ status: 502, code: 'upstream_unavailable', message }, api)
-      }
-    })
+        !!upstream,
+      )
+      answer = await hideOperator(answered, upstream?.key)
+    } catch (error) {
+      if (!signal.aborted) onError(error)
+      const message = 'The model is unreachable.'
+      answer = errorResponse({ status: 502, code: 'upstream_unavailable', message }, api)
+    }
+    return respond({ headers, call: undefined }, () => answer)
   }
 }

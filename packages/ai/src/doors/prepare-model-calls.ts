@@ -6,7 +6,7 @@ import {
 } from '@sluice/core/internal'
 import { API_NAMES, type ModelApi } from '../call/api.ts'
 import { errorResponse } from '../call/denial.ts'
-import { prepareCall, type CallTerms, type PreparedCall } from '../call/prepare.ts'
+import { prepareCall, type CallTerms, type PreparedBody } from '../call/prepare.ts'
 import { readBody } from '../call/read-body.ts'
 import { TERM_RULES } from '../call/rules.ts'
 import { refusalOf } from '../call/refused-body.ts'
@@ -76,7 +76,7 @@ export function prepareModelCalls(
   async function prepare(request: Request): Promise<ReadyCall | RefusedCall> {
     try {
       const body = await readBody(request.clone(), options.maxBodyBytes)
-      const make = (): PreparedCall => prepareCall(body, { ...options, learn: true }, api)
+      const make = (): PreparedBody => prepareCall(body, { ...options, learn: true }, api)
       const call = await (options.prices?.live?.prepare(make) ?? make())
       const cost = { ...NOTHING, ...call.cost }
       const unitsOf = (usage: Usage): ModelUnits => {

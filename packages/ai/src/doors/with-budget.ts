@@ -21,12 +21,14 @@ import { budget } from '../policies/budget.ts'
 import { LIST_PRICES } from '../prices/price-list.ts'
 import type { Json } from '../json.ts'
 import { definePrices, type ModelPrice, type Prices } from '../prices/prices.ts'
-import type { CallOptions } from '../call/engine.ts'
+import type { CallOptions } from '../call/options.ts'
 import { CALL_RULES } from '../call/rules.ts'
+import { withOwnOptions } from '../own-options.ts'
 import { explainedModel, unpricedByClient } from './budget-errors.ts'
 import { hideCredentials } from './hidden-credentials.ts'
 import { refusingFetch, type FetchLike } from './limited-fetch.ts'
-import { limitedModel, type AiSdkModel } from './limited-model.ts'
+import type { AiSdkModel } from '../call/model-call.ts'
+import { limitedModel } from './limited-model.ts'
 
 /** A client of OpenAI's or Anthropic's SDK, or another that can be copied with a `fetch`, which the copy shows. */
 export interface ModelClient {
@@ -35,7 +37,13 @@ export interface ModelClient {
 
 /** The options of every door that `withBudget` takes, too. */
 type DoorOption =
-  'maxOutput' | 'usualOutput' | 'minOutput' | 'unseenTokens' | 'allowFields' | 'onUsage'
+  | 'fallbackModels'
+  | 'maxOutput'
+  | 'usualOutput'
+  | 'minOutput'
+  | 'unseenTokens'
+  | 'allowFields'
+  | 'onUsage'
 
 /** Options of `withBudget`. */
 export interface WithBudgetOptions extends Pick<CallOptions, DoorOption> {
@@ -62,8 +70,17 @@ export interface WithBudgetOptions extends Pick<CallOptions, DoorOption> {
 const isAmount = (value: unknown): boolean => isUnits(value) && (value === 0 || value >= 1_000)
 const assertAmount = /* @__PURE__ */ optionRule(isAmount, 'in micro-dollars, such as usd(5)')
 
-const { maxOutput, usualOutput, minOutput, unseenTokens, allowFields, onUsage } = CALL_RULES
-const TERMS = { maxOutput, usualOutput, minOutput, unseenTokens, allowFields, onUsage }
+const { fallbackModels, maxOutput, usualOutput, minOutput, unseenTokens, allowFields, onUsage } =
+  CALL_RULES
+const TERMS = {
+  fallbackModels,
+  maxOutput,
+  usualOutput,
+  minOutput,
+  unseenTokens,
+  allowFields,
+  onUsage,
+}
 
 const RULES: OptionRules<WithBudgetOptions> = {
   ...TERMS,
@@ -111,6 +128,8 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
     unknownModel === undefined
       ? base
       : { ...definePrices({}, { base, unknownModel }), live: base.live }
+  const door = 'doGenerate' in client ? 'limitedModel' : 'limitedFetch'
+  withOwnOptions('withBudget', '', () => options.fallbackModels?.assertIn(door, { prices }))
   const given = Object.keys(options).filter((name) => name in TERMS || name === 'waitUntil')
   const terms = Object.fromEntries(given.map((name) => [name, options[name as 'waitUntil']]))
   const cap = window === 'day' ? 'daily' : 'monthly'

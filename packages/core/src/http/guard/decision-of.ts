@@ -1,4 +1,6 @@
 import type { AllowedDecision } from '../../decision.ts'
+import { headersFor } from '../headers/add-headers.ts'
+import type { HeaderStyle } from '../headers/headers.ts'
 
 const decisions = new WeakMap<Request, AllowedDecision>()
 
@@ -18,4 +20,14 @@ export function keepDecision(request: Request, decision: AllowedDecision): void 
  */
 export function decisionOf(request: Request): AllowedDecision | undefined {
   return decisions.get(request)
+}
+
+/** Keeps a decision that takes the place of an earlier one, and returns its headers. */
+export function decideAnew(
+  request: Request,
+  decision: AllowedDecision,
+  styles: readonly HeaderStyle[] | false | undefined,
+): Readonly<Record<string, string>> {
+  keepDecision(request, decision)
+  return headersFor(request, decision, styles)
 }
