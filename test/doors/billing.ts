@@ -37,6 +37,7 @@ type Price = readonly [input: number, cached: number, output: number, write?: nu
 
 const PRICES: Readonly<Record<string, Price>> = {
   'gpt-4o': [2.5, 1.25, 10],
+  'gpt-4o-mini': [0.15, 0.075, 0.6],
   'gpt-5.4': [2.5, 0.25, 15],
   'gpt-5.6-terra': [2, 0.2, 12, 2.5],
   'o4-mini': [1.1, 0.275, 4.4],
