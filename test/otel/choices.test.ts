@@ -65,6 +65,15 @@ describe('a decision over choices', () => {
   })
 })
 
+it('a call that is decided anew after a failure has the model that was asked for', async () => {
+  const { limiter } = setUpTelemetry(sdk, [BUDGET])
+  const subject = { ...ACME, askedModel: 'large', model: 'small' }
+  await limiter.check(subject, { cost: { usd: 1 } })
+  const models = { 'gen_ai.request.model': 'large', 'gen_ai.response.model': 'small' }
+  expect(sdk.spans()[0]?.attributes).toMatchObject(models)
+  expect(await sdk.points('rate_limiter.decisions')).toMatchObject([{ attributes: models }])
+})
+
 it('a decision without choices has no attribute of them', async () => {
   const { limiter } = setUpTelemetry(sdk, [BUDGET])
   await limiter.check({ ...ACME, model: 'large' }, { cost: { usd: 1 } })

@@ -6,12 +6,17 @@ export type Outcome = 'allowed' | 'delayed' | 'denied'
 export const outcomeOf = ({ allowed, delayMs }: Decision): Outcome =>
   allowed ? (delayMs > 0 ? 'delayed' : 'allowed') : 'denied'
 
-/** Returns the model of the first choice, and that of the choice that was charged. Nothing without choices. */
-export const modelsOf = (
+/**
+ * Returns the model asked for, and that of the choice that was charged. Nothing without choices. A door that decides anew
+ * after a failure names the model that was asked for; otherwise it is that of the first choice.
+ */
+export function modelsOf(
   { allowed, tried }: Decision,
-  { model }: Subject,
-): readonly (string | undefined)[] =>
-  tried ? [tried[0]?.subject['model'], allowed ? model : undefined] : []
+  subject: Subject & { readonly askedModel?: string | undefined },
+): readonly (string | undefined)[] {
+  const asked = subject.askedModel ?? tried?.[0]?.subject['model']
+  return asked === undefined ? [] : [asked, allowed ? subject.model : undefined]
+}
 
 /** Returns the policy that denied or delayed, if one did. */
 export function policyThatActed({

@@ -81,11 +81,11 @@ export interface ChoiceRow {
   readonly tenant: string
   /** The route's id; `''` for none. */
   readonly route: string
-  /** The model of the first choice. */
+  /** The model asked for: that of the first choice. */
   readonly asked: string
   /** The model of the choice that was charged; `''` if every choice was denied. */
   readonly model: string
-  /** The policy that had no room for the first choice; `''` if that was charged. */
+  /** The policy that had no room for the first choice; `''` for none: it was charged, or its provider had failed. */
   readonly policy: string
   readonly requests: number
 }

@@ -80,6 +80,14 @@ it('a request without choices has no row of them', async () => {
   expect(await usage(limiter)).not.toHaveProperty('choices')
 })
 
+it('a call that is decided anew after a failure has the model that was asked for', async () => {
+  const { limiter } = recording([BUDGET])
+  const subject = { ...SUBJECT, askedModel: 'large', model: 'small' }
+  await limiter.check(subject, { cost: { usd: 1 } })
+  const { choices: rows } = await usage(limiter)
+  expect(rows).toMatchObject([{ asked: 'large', model: 'small', policy: '', requests: 1 }])
+})
+
 it('choices by another dimension than the model have no row', async () => {
   const perRoute = slidingWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant', 'route'] })
   const { limiter } = recording([perRoute])

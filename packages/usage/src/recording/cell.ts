@@ -76,15 +76,19 @@ export function policyCell(
   }
 }
 
-/** Returns the cell of a request with choices of a model; `undefined` without any. */
+/**
+ * Returns the cell of a request with choices of a model; `undefined` without any. A door that decides anew after a failure
+ * names the model that was asked for.
+ */
 export function choiceCell(
   tenant: string,
   subject: Subject,
   { allowed, tried: [first] = [] }: Pick<Decision, 'allowed' | 'tried'>,
 ): CellId | undefined {
-  if (first?.subject.model === undefined) return undefined
-  const models = [text(first.subject.model), allowed ? text(subject.model) : '']
-  const policy = first.violated?.name ?? ''
+  const asked = text(valueOf(subject, 'askedModel') || first?.subject.model)
+  if (asked === '') return undefined
+  const models = [asked, allowed ? text(subject.model) : '']
+  const policy = first?.violated?.name ?? ''
   return { family: 'c', parts: [tenant, text(subject.route), ...models, policy] }
 }
 

@@ -23,9 +23,10 @@ export const passedOver: Detector = ({ hours: { choices = [], to } }) => {
     if (all < LEAST_CALLS || others < LEAST_SHARE * all) return []
     const model = mostOf(passed, (row) => row.model)
     const policy = mostOf(passed, (row) => row.policy)
+    const why = policy === '' ? 'its provider failed' : `"${policy}" had no room`
     return {
       tenant,
-      text: `${tenant} asked for ${asked} in ${amount(all, 'call')} in the 24 hours from ${timeName(from)}, and another model answered ${percent(others / all)} of them, most often ${model}: "${policy}" had no room.`,
+      text: `${tenant} asked for ${asked} in ${amount(all, 'call')} in the 24 hours from ${timeName(from)}, and another model answered ${percent(others / all)} of them, most often ${model}: ${why}.`,
       evidence: { asked, model, policy, calls: all, share: others / all, from },
     }
   })
