@@ -84,12 +84,17 @@ describe.each(Object.keys(DOORS))('%s', (door) => {
       const limiter = limiterOf(daily, recorder)
       await callBy(door, { limiter, answer: (sent) => failure(sent.model) ?? answered(sent) })
       await flushUsage(limiter)
-      const { rows } = await readUsage(limiter)
+      const { rows, choices } = await readUsage(limiter)
       expect(rows.map(({ model, requests, usd: cost }) => [model, requests, cost])).toEqual([
         ...attempts,
         ['middle', 1, 102],
       ])
       expect(rows[0]?.dimensions).toEqual({ askedModel: 'large' })
+      expect(choices?.map(({ asked, model, requests }) => [asked, model, requests])).toEqual([
+        ...attempts.map(([model]) => ['large', model, 1]),
+        ['large', 'middle', 1],
+      ])
+      expect(choices?.some(({ policy }) => policy !== '')).toBe(attempts.length === 0)
     },
   )
 })

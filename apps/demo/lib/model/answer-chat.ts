@@ -12,9 +12,6 @@ const SAMPLE =
   'answer costs, and they come back a little with its last word.'
 
 /** Sends a chat completion to the model. */
-export function answerChat({
-  body,
-  signal,
-}: Pick<CallToSend, 'body' | 'signal'>): Promise<Response> {
+export function answerChat({ body, signal }: CallToSend): Promise<Response> {
   return callModel(JSON.parse(body) as ChatRequest, SAMPLE, signal)
 }
