@@ -69,6 +69,8 @@ describe('choices are refused', () => {
   const one = { subject: { model: 'a' }, cost: { token: 1 } }
 
   it.each([
+    ['a list alone', () => limiter.check(ACME, { choices: [one] as never })],
+    ['null', () => reserve(limiter, ACME, { choices: null as never })],
     ['an empty list', () => choices([])],
     ['more than 64', () => choices(Array.from({ length: 65 }, () => one))],
     ['a field that is unknown', () => choices([{ ...one, price: 1 } as never])],

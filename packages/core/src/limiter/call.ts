@@ -60,6 +60,10 @@ export function parseCall(
   assertSubject(subject)
   if (typeof options === 'object' && options !== null) {
     const { cost, waitUntil, choices } = options
+    // Of a list that `choices` has not made, the call would ask for one request.
+    if (choices !== undefined && choices?.name !== 'choices') {
+      throw new InputError('invalid_choices', 'choices', 'must be what choices([…]) returns')
+    }
     const isCallable = waitUntil === undefined || typeof waitUntil === 'function'
     if (isCallable && Object.keys(options).every((name) => known.includes(name))) {
       return { subject, apply, cost, waitUntil, choices }
