@@ -14,7 +14,7 @@ const LADDER = choices([
   { subject: { model: 'gpt-6-luna' }, cost: { usd: 10_000 } },
 ])
 
-function limiterWith(extension: Extension) {
+function limiterWith(extension: Extension, dimensions: Record<string, string> = {}) {
   const limiter = createLimiter({
     store: memory(),
     clock,
@@ -24,7 +24,7 @@ function limiterWith(extension: Extension) {
   return async (options: NonNullable<Parameters<typeof limiter.check>[1]>): Promise<void> => {
     const background: Promise<unknown>[] = []
     const waitUntil = (work: Promise<unknown>) => void background.push(work)
-    await limiter.check({ tenant: 'acme' }, { ...options, waitUntil })
+    await limiter.check({ tenant: 'acme', ...dimensions }, { ...options, waitUntil })
     await Promise.all(background)
   }
 }
@@ -59,6 +59,15 @@ describe.each(Object.entries(WAYS))('%s', (_, way) => {
     expect(page).toContain('gpt-6.1-sol → gpt-6-luna: 2 calls')
     expect(page).toContain('gpt-6.1-sol → denied: 1 call')
     expect(page).toContain('budget.daily had $0.01 left and it could cost $0.08')
+  })
+
+  it('a call that is decided anew after a failure is one for the model that was asked for', async () => {
+    const { dashboard, extension } = way()
+    const check = limiterWith(extension, { askedModel: 'gpt-6.1-sol', model: 'gpt-6-luna' })
+    await check({ cost: { usd: 1 } })
+    expect(dashboard.view().tenants[0]?.choices).toEqual([
+      { asked: 'gpt-6.1-sol', used: 'gpt-6-luna', calls: 1, passedOver: [] },
+    ])
   })
 
   it('a tenant without choices has none on the page', async () => {

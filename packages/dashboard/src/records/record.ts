@@ -41,6 +41,8 @@ export interface DecisionRecord {
   readonly estimateUsd: number
   /** The choices that the decision has looked at, if it had any. */
   readonly tried?: readonly ChoiceFacts[]
+  /** The model that was asked for, if a door names it: after a failure it is none of the choices. */
+  readonly asked?: string
 }
 
 /** A reservation holds dollars. */
@@ -130,7 +132,11 @@ export function decisionRecord(
   const { allowed, plan, place, degraded, policies, at, tried } = decision
   const estimateUsd = costIn(decision, 'usd') || (estimate?.(subject) ?? 0)
   const route = dimension(subject, 'route')
-  const parts = [name, route, dimension(subject, 'model'), estimateUsd]
+  const model = dimension(subject, 'model')
+  const asked = dimension(subject, 'askedModel')
+  const parts = [name, route, model, estimateUsd]
+  const isOnly = tried === undefined && asked !== undefined && model !== undefined
+  const choices = isOnly ? [{ ...decision, subject: { model } }] : tried
   return {
     type: 'decision',
     limiter: name,
@@ -143,7 +149,8 @@ export function decisionRecord(
     ...(plan !== undefined && { plan }),
     ...(place !== undefined && { place }),
     ...(degraded && { degraded: degraded.cause }),
-    ...(tried && { tried: choiceFacts(tried) }),
+    ...(asked !== undefined && { asked }),
+    ...(choices && { tried: choiceFacts(choices) }),
   }
 }
 

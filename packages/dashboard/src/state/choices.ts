@@ -8,11 +8,11 @@ const MAX_PAIRS = 20
 export class Choices {
   readonly #pairs = new Map<string, ChoiceView>()
 
-  add(tried: readonly ChoiceFacts[]): void {
+  add(tried: readonly ChoiceFacts[], askedModel: string | undefined): void {
     const [first] = tried
     if (!first) return
     const winner = tried.find(({ allowed }) => allowed)
-    const asked = choiceName(first.subject)
+    const asked = askedModel ?? choiceName(first.subject)
     const used = winner && { used: choiceName(winner.subject) }
     const key = JSON.stringify([asked, used])
     const { calls = 0 } = this.#pairs.get(key) ?? {}

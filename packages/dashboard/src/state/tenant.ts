@@ -83,8 +83,8 @@ export class Tenant {
    * that no record is known to be missing.
    */
   decide(record: DecisionRecord, now: number, isComplete: boolean): void {
-    const { limiter, policies, allowed, degraded, tried } = record
-    if (tried) (this.#choices ??= new Choices()).add(tried)
+    const { limiter, policies, allowed, degraded, tried, asked } = record
+    if (tried) (this.#choices ??= new Choices()).add(tried, asked)
     const isQuiet = now - this.lastAt > QUIET_MS && !this.#running.get(limiter)
     for (const fact of policies) {
       const entry = this.#entryOf(limiter, fact, now)
