@@ -7,6 +7,7 @@ import {
   type FetchLike,
   type ModelApi,
 } from '@sluice/ai'
+import { fallback } from '@sluice/ai/fallback'
 import { withBudget, type ModelClient } from '@sluice/ai/with-budget'
 import { memory } from '@sluice/core/memory'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
@@ -29,6 +30,21 @@ const apiOf = (url: string): ModelApi =>
 
 const same = <Client extends object>(client: Client): Client => client
 const isModel = (client: object): client is AiSdkModel => 'doGenerate' in client
+
+/** The models that answer instead of those that a provider refuses. */
+const OTHERS: Readonly<Record<string, string>> = {
+  'gpt-4o': 'gpt-4o-mini',
+  'gpt-5.4': 'o4-mini',
+  'claude-opus-4-6': 'claude-sonnet-4-5',
+}
+
+/** A provider that refuses the models that have another. */
+const refusing =
+  ({ fetch }: Provider): FetchLike =>
+  async (input, init) => {
+    const { model } = JSON.parse(init?.body as string) as { readonly model: string }
+    return model in OTHERS ? Response.json({ error: {} }, { status: 503 }) : fetch(input, init)
+  }
 
 /** The doors. Those that take a `fetch` or are a server have all examples, the others those whose client they take. */
 const WAYS: Readonly<Record<string, (provider: Provider) => ExampleWay>> = {
@@ -68,6 +84,23 @@ const WAYS: Readonly<Record<string, (provider: Provider) => ExampleWay>> = {
     const over = (client: object) =>
       isModel(client) ? limitedModel(client, limiter, options) : client
     return { fetch, over: over as ExampleWay['over'] }
+  },
+  'limitedFetch with a list': (provider) => {
+    const { limiter, options } = roomyDoor()
+    const fallbackModels = fallback(({ askedModel }) => [OTHERS[askedModel] ?? []].flat())
+    const fetch = limitedFetch(limiter, { ...options, fallbackModels, fetch: refusing(provider) })
+    return { fetch, over: same }
+  },
+  'limitedModel with a list': (provider) => {
+    const { limiter, options } = roomyDoor()
+    const over = (client: object) => {
+      if (!isModel(client)) return client
+      const other = Object.create(client, {
+        modelId: { value: OTHERS[client.modelId] },
+      }) as AiSdkModel
+      return limitedModel(client, limiter, { ...options, fallbackModels: fallback([other]) })
+    }
+    return { fetch: refusing(provider), over: over as ExampleWay['over'] }
   },
 }
 
@@ -113,7 +146,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
 /** Steps of the AI SDK name reasoning that OpenAI keeps, unless it keeps nothing. `limitedModel` counts it by its summary. */
 const STEPS = ['ai 5', 'ai 6', 'ai 7'].flatMap((version) =>
   ['steps', 'an agent'].flatMap((what) =>
-    ['limitedFetch', 'modelHandler', 'prepareModelCalls'].map(
+    ['limitedFetch', 'modelHandler', 'prepareModelCalls', 'limitedFetch with a list'].map(
       (door) => `${version}, openai, responses, ${what}, through ${door}`,
     ),
   ),
@@ -127,7 +160,7 @@ async function outcomeOf(example: Example, way: ExampleWay): Promise<string> {
 
 const CELLS = Object.keys(WAYS).flatMap((door) =>
   Object.entries({ ...EXAMPLES, ...SDK_EXAMPLES })
-    .filter(([name]) => door !== 'limitedModel' || name.startsWith('ai '))
+    .filter(([name]) => !door.startsWith('limitedModel') || name.startsWith('ai '))
     .filter(([name]) => door !== 'withBudget' || !/^(mistral|langchain)/.test(name))
     .map(([name, example]) => ({ door, name, example })),
 )

@@ -133,7 +133,9 @@ it('asks a function for the models of a subject, such as by its plan', async () 
       subject: { tenant: 'acme', team: plan },
       prices: PRICES,
       maxOutput: 1_000,
-      fallbackModels: fallback((subject) => lists[(subject as { team: string }).team] ?? []),
+      fallbackModels: fallback(
+        (subject) => lists[(subject as { readonly team?: string }).team ?? ''] ?? [],
+      ),
       fetch: async (_, init) => {
         models.push((JSON.parse(init?.body as string) as { model: unknown }).model)
         return new Response('{}')

@@ -1,12 +1,11 @@
-import type { Subject } from '@sluice/core'
 import { assertFunction, assertOptionRules, type OptionRules } from '@sluice/core/internal'
-import { assertLadder, type FallbackModel } from './assert-ladder.ts'
-import { admitByLadder, type Fallback } from './ladder.ts'
+import { assertLadder } from './assert-ladder.ts'
+import { admitByLadder, type Fallback, type FallbackList } from './ladder.ts'
 import type { FallbackModels } from '../call/options.ts'
 import { sendDown, sendModelDown } from './send-down.ts'
 
 export type { FallbackModel } from './assert-ladder.ts'
-export type { Fallback, SkippedModel } from './ladder.ts'
+export type { AskedSubject, Fallback, FallbackList, SkippedModel } from './ladder.ts'
 export type { FallbackModels } from '../call/options.ts'
 
 /** Options of `fallback`. */
@@ -24,16 +23,13 @@ const RULES: OptionRules<FallbackOptions> = { onFallback: assertFunction }
  *
  * A model is skipped if this call is estimated to cost more by it than by one before it, or if it cannot take the call.
  *
- * @param models At most 15, or a function that returns them for a subject, such as by its plan.
+ * @param models At most 15, or a function that returns them for a subject: by its plan, or by the requested `askedModel`.
  * @throws ConfigError When the list or an option is malformed.
  * @example
  * const fallbackModels = fallback(['gpt-6-luna', 'gpt-5.4-nano'])
  * export const POST = modelHandler(limiter, { subject, prices: LIST_PRICES, fallbackModels }, openai)
  */
-export function fallback(
-  models: readonly FallbackModel[] | ((subject: Subject) => readonly FallbackModel[]),
-  options: FallbackOptions = {},
-): FallbackModels {
+export function fallback(models: FallbackList, options: FallbackOptions = {}): FallbackModels {
   assertOptionRules('fallback', options, RULES)
   return {
     assertIn: (door, terms) => assertLadder(door, models, terms),

@@ -29,9 +29,16 @@ export interface SkippedModel {
   readonly reason: string
 }
 
+/** A subject, with the requested model. */
+export type AskedSubject = Subject & { readonly askedModel: string }
+
+/** The models to call instead, or a function that returns them for a call. */
+export type FallbackList =
+  readonly FallbackModel[] | ((subject: AskedSubject) => readonly FallbackModel[])
+
 /** A call, and the list of models that may answer it. */
 interface LadderTerms<Call extends PreparedCall, Asked> extends CallToPrepare<Call, Asked> {
-  readonly models: readonly FallbackModel[] | ((subject: Subject) => readonly FallbackModel[])
+  readonly models: FallbackList
   readonly onFallback: ((fallback: Fallback) => unknown) | undefined
 }
 
@@ -50,10 +57,10 @@ export async function admitByLadder<Call extends PreparedCall, Asked>(
   terms: LadderTerms<Call, Asked>,
 ): Promise<LadderCall<Call> | DeniedDecision> {
   const { call, onFallback } = terms
-  const [calls, skipped] = await callsOf(terms)
   // Usage and events have it beside the model that is used.
   const subject = { ...terms.tenant.subject, askedModel: call.countedAs }
   const tenant = { ...terms.tenant, subject }
+  const [calls, skipped] = await callsOf({ ...terms, tenant })
 
   async function report(
     decision: Decision,
@@ -98,7 +105,7 @@ async function callsOf<Call extends PreparedCall, Asked>(
   const calls = [call]
   const skipped: SkippedModel[] = []
   let least = estimateOf(call, call.output)
-  const list = typeof models === 'function' ? models(tenant.subject) : models
+  const list = typeof models === 'function' ? models(tenant.subject as AskedSubject) : models
   for (const [at, model] of list.entries()) {
     const rung = rungOf(`fallbackModels[${at}]`, model)
     const other = await preparedFor(rung, terms)
