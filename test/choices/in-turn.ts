@@ -43,7 +43,7 @@ export async function decideOne(
 }
 
 /** The position of the choice that fits soonest: of several, the first. */
-export const soonestOf = (decisions: readonly Pick<Decision, 'retryAfterMs'>[]): number => {
+const soonestOf = (decisions: readonly Pick<Decision, 'retryAfterMs'>[]): number => {
   const waits = decisions.map(({ retryAfterMs }) => retryAfterMs ?? Infinity)
   return waits.indexOf(Math.min(...waits))
 }

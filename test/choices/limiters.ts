@@ -45,7 +45,7 @@ const UNITS = ['request', 'token', 'usd'] as const
 export type Unit = (typeof UNITS)[number]
 
 /** A policy as plain data. */
-export interface PolicyData {
+interface PolicyData {
   readonly kind: Kind
   readonly per: Per
   readonly unit: Unit
