@@ -4,8 +4,9 @@ import { fallback, type Fallback } from '@sluice/ai/fallback'
 import { createLimiter, listen, manualClock, type Extension, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
-import { storesOf, MAIN_STORES } from '../support/stores.ts'
+import { storesOf, type StoreName } from '../support/stores.ts'
 import { NOON } from '../support/times.ts'
+import { MAIN_STORES } from '../suites.ts'
 import { PRICES } from './doors.ts'
 import { createProvider } from './provider.ts'
 
@@ -54,7 +55,7 @@ async function reservedBy(): Promise<number[]> {
 }
 
 describe.each(MAIN_STORES)('a budget in %s', (name) => {
-  const stores = storesOf(name)
+  const stores = storesOf(name as StoreName)
 
   it('is never overspent by 200 agents at once, and none is denied while a model of the list has room', async () => {
     const provider = createProvider()
