@@ -112,6 +112,18 @@ describe.each(Object.keys(DOORS).filter((door) => SEES_ERRORS.test(door)))('%s',
   })
 })
 
+it('a handler that reaches no model of its list has the clients not repeat the call, which costs nothing', async () => {
+  const limiter = limiterOf()
+  const { sent, result } = await callBy('modelHandler with an address', {
+    limiter,
+    answer: thrown(refusedConnection),
+  })
+  expect(modelsOf(sent)).toEqual(['large', 'middle', 'small'])
+  expect(result.status).toBe(502)
+  expect(result.headers.get('x-should-retry')).toBe('false')
+  expect(await charged(limiter)).toEqual({ rpm: 0, 'in-flight': 0, 'budget.daily': 0 })
+})
+
 describe.each(Object.keys(DOORS).filter((door) => !SEES_ERRORS.test(door)))('%s', (door) => {
   it('calls no other model after an error, because another function may have tried before', async () => {
     expect((await callUnreachable(door)).models).toEqual(['large'])

@@ -16,6 +16,7 @@ import { denialResponse, errorResponse } from '../call/denial.ts'
 import { admitCall } from '../call/admission.ts'
 import type { AdmittedCall, CallOptions } from '../call/options.ts'
 import { hideOperator } from '../call/redaction.ts'
+import { wasNeverSent } from '../call/never-sent.ts'
 import { prepareCall, type Prepare, type PreparedBody } from '../call/prepare.ts'
 import { readBody } from '../call/read-body.ts'
 import { refusalOf } from '../call/refused-body.ts'
@@ -176,7 +177,11 @@ export function modelHandler<Context extends unknown[]>(
     } catch (error) {
       if (!signal.aborted) onError(error)
       const message = 'The model is unreachable.'
-      answer = errorResponse({ status: 502, code: 'upstream_unavailable', message }, api)
+      // No model of the list could be reached, and the official clients would try all of them again.
+      const isEnd = options.fallbackModels && wasNeverSent(error)
+      const retry = isEnd ? { 'x-should-retry': 'false' } : {}
+      const failure = { status: 502, code: 'upstream_unavailable', message, headers: retry }
+      answer = errorResponse(failure, api)
     }
     return respond({ headers, call: undefined }, () => answer)
   }
