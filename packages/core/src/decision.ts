@@ -117,6 +117,8 @@ export interface AllowedDecision extends DecisionBase {
   readonly reason: undefined
   readonly violated: undefined
   readonly retryAfterMs: 0
+  /** With `choices` that have a `fit`, the quantity that was granted, or of a `peek` would be. */
+  readonly granted?: number
   /** Milliseconds to delay the request: the longest delay among its policies. Adapters do so. */
   readonly delayMs: number
 }

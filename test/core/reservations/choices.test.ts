@@ -55,6 +55,8 @@ describe.each(STORES_TO_TEST)('choices in %s', (name) => {
 
   it('grant the most of the first whose floor fits, and are given back by their id', async () => {
     const limiter = limiterOn(store())
+    const look = await limiter.peek(ACME, { choices: ranges })
+    expect(look).toMatchObject({ choice: 1, granted: 100 })
     const call = await reserve(limiter, ACME, { choices: ranges, id: 'job1' })
     expect(call).toMatchObject({ allowed: true, choice: 1, granted: 100 })
     const given = await cancelById(limiter, ACME, { id: 'job1', choices: ranges })

@@ -6,6 +6,7 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
+import { choices } from '@sluice/core/choices'
 import { memory } from '@sluice/core/memory'
 import { release, reserve, sweepUnsettled, type Reservation } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
@@ -224,4 +225,23 @@ describe('a reservation that is to be released', () => {
       option: 'unsettled',
     })
   })
+})
+
+it('by a call that falls to a lesser choice, for the next', async () => {
+  const policies = [dailyCap({ name: 'day', limit: 10, unit: 'token', per: ['tenant', 'model'] })]
+  const { limiter, clock } = setUp(policies, { store: memory() })
+  const terms = { settleWithin: '2m', unsettled: release() } as const
+  await reserve(limiter, { ...ACME, model: 'a' }, { cost: { token: 6 }, ...terms })
+  clock.advance(121_000)
+  const cost = { token: 6 }
+  const ladder = choices([
+    { subject: { model: 'a' }, cost },
+    { subject: { model: 'b' }, cost },
+  ])
+  const work: unknown[] = []
+  const waitUntil = (promise: unknown): void => void work.push(promise)
+  const fallen = await reserve(limiter, ACME, { choices: ladder, waitUntil, ...terms })
+  await Promise.all(work)
+  const next = await reserve(limiter, ACME, { choices: ladder, ...terms })
+  expect([fallen.choice, next.choice]).toEqual([1, 0])
 })

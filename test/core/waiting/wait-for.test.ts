@@ -1,4 +1,5 @@
 import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { choices } from '@sluice/core/choices'
 import { fitRange, reserve } from '@sluice/core/reservations'
 import { waitFor, waitingLine } from '@sluice/core/waiting'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -27,6 +28,23 @@ describe('a request that does not fit', () => {
     expect(waiting.decision?.allowed).toBe(true)
     expect(calls).toMatchObject({ check: 2, run: 1 })
     expect(waits).toEqual([{ outcome: 'allowed', waitedMs: 3_002, looks: 1 }])
+  })
+
+  it('and has choices takes the next, and is denied at once if none fits', async () => {
+    const window = { name: 'rpm', limit: 1, window: '10s', per: ['tenant', 'model'] } as const
+    const { patient, waits } = setUp([waitingLine(slidingWindow(window))])
+    const list = choices([{ subject: { model: 'a' } }, { subject: { model: 'b' } }])
+    const decisions = []
+    for (let call = 0; call < 3; call += 1) {
+      decisions.push(await patient.check(ACME, { choices: list }))
+    }
+    expect(decisions.map(({ allowed, choice }) => [allowed, choice])).toEqual([
+      [true, 0],
+      [true, 1],
+      [false, 0],
+    ])
+    expect(decisions[2]?.retryAfterMs).toBe(10_000)
+    expect(waits).toEqual([])
   })
 
   it('is denied at once if it would take too long, and takes no place', async () => {

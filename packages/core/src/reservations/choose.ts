@@ -6,7 +6,7 @@ import type { RecordRead, Store, StoreReply, StoreRequest } from '../stores/stor
 import { StoreError } from '../errors.ts'
 import { requestId } from '../internal/random-id.ts'
 import { startResolving, type CallQuestion, type Question } from '../limiter/decide.ts'
-import { withFit } from './fit-call.ts'
+import { grantedOf, withFit } from './fit-call.ts'
 import { CHOICES } from '../stores/choices/alternatives.ts'
 import { invalidChoices, type Choice } from './choice.ts'
 import { Tries, type ChoiceRequest } from '../stores/choices/tries.ts'
@@ -151,7 +151,12 @@ function outcomeOf(
     return {
       ...outcome,
       ...facts,
-      decision: { ...outcome.decision, choice: position, tried: answers },
+      decision: {
+        ...outcome.decision,
+        ...(outcome.decision.allowed && grantedOf(outcome)),
+        choice: position,
+        tried: answers,
+      },
       unheard: others.map((one) =>
         Object.assign({}, outcome, one, { reply: { ...reply, verdicts: [] } }),
       ),

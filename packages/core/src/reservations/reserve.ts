@@ -134,6 +134,11 @@ export async function reserve<
     runInBackground(cancelUnheard(unheard.map(dataOf), runtime), call.waitUntil)
   }
   if (!decision.allowed) return decision
+  if (unsettled && decision.choice) {
+    // Better choices that dead holders have used up are free for the next call.
+    const passedOver = outcome.alternatives?.slice(0, decision.choice) ?? []
+    runInBackground(releaseDue(unsettled, runtime, passedOver, call.waitUntil), call.waitUntil)
+  }
   const made = dataOf(outcome)
   const data = { ...made, origin: runtime.events.reserved?.(made, outcome) }
   const known = unansweredOf(runtime)

@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 300_000
 
 /**
  * Returns a limiter whose `check`, reservations and adapters wait at most this long for what would be denied, if each
- * policy that denies it has a `waitingLine`. A longer wait is denied at once. `peek` never waits.
+ * policy that denies it has a `waitingLine`. A longer wait is denied at once. `peek`, and a call with `choices`, never wait.
  *
  * A request that waits costs three calls to the store, and at most 12.
  *
@@ -52,7 +52,10 @@ export function waitingRuntime(
   const runtime = runtimeOf(limiter)
   if (runtime.program.policies.some(isLine)) {
     const wait: LimiterRuntime['wait'] = (given, call) =>
-      call.apply ? new Wait(given, call, waitMs, options).run() : decide(given, call)
+      // In one line, it would keep the place that another choice has free from those behind it.
+      call.apply && !call.choices
+        ? new Wait(given, call, waitMs, options).run()
+        : decide(given, call)
     return { ...runtime, wait }
   }
   const message = 'must have a policy with a line: waitingLine(slidingWindow({ … }))'
