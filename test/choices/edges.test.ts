@@ -1,3 +1,4 @@
+import { objectChoices } from '../../packages/cloudflare/dist/durable-object/object-choices.js'
 import { fixedWindow, manualClock, slidingWindow, type Policy, type Store } from '@sluice/core'
 import { choices } from '@sluice/core/choices'
 import { cacheDenials } from '@sluice/core/cache-denials'
@@ -47,6 +48,10 @@ describe.each([
   ['memory', () => memory()],
   ['Redis', () => own.store()],
   ['Durable Objects', () => objectsInProcess().store({ timeoutMs: 30_000 })],
+  [
+    'Durable Objects that choose',
+    () => objectsInProcess({ choices: objectChoices }).store({ timeoutMs: 30_000 }),
+  ],
 ] as const)('in %s', (_, make) => {
   it.each([
     [64, 4],
@@ -146,7 +151,7 @@ describe.each([
 
 describe('a process that comes back', () => {
   const folder = folderOf()
-  const objects = objectsInProcess()
+  const objects = objectsInProcess({ choices: objectChoices })
   it.each([
     ['a file', () => file(folder)],
     [

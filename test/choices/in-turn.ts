@@ -13,6 +13,8 @@ export type Tried = Pick<
 export interface Expected {
   readonly choice: number
   readonly decision: Decision | ReserveDecision
+  /** The decisions about each choice that was tried. */
+  readonly made: readonly (Decision | ReserveDecision)[]
   readonly tried: readonly Tried[]
 }
 
@@ -75,7 +77,7 @@ export async function decideInTurn(
   }
   const first = made.findIndex(({ allowed }) => allowed)
   const choice = first === -1 ? soonestOf(made) : first
-  return { choice, decision: made[choice] as Decision, tried: made.map(triedOf) }
+  return { choice, decision: made[choice] as Decision, made, tried: made.map(triedOf) }
 }
 
 /** A decision as it can be compared: who answered is left out, and so are functions. */

@@ -15,6 +15,7 @@ import {
   reserveOptions,
   triedOf,
   type Expected,
+  type Tried,
 } from './in-turn.ts'
 import { nameOf, optionsOf, unitsOf, type LimiterData, type OwnPolicy } from './limiters.ts'
 import { changedKeys, type RedisState } from './redis-state.ts'
@@ -117,7 +118,7 @@ export async function live(
     const { choice, decision } = expected
     const inRedis = await decideOne(redisTwin.here, call, list[choice] as OneChoice)
     const decisions = await Promise.all(pairs.map(ask))
-    for (const one of decisions) agree(one, expected)
+    for (const one of decisions) agree(one, call, expected)
     expect(comparable(inRedis)).toEqual(comparable(decision))
     onlyTheWinnerChanged(before, await states(), decision.allowed && call.kind !== 'peek')
     counts.all += 1
@@ -153,15 +154,24 @@ function onlyTheWinnerChanged(
   if (!isCharged) expect(changed).toEqual([])
 }
 
-/** Expects an answer to be that of the oracle. */
-function agree(decision: Decision | ReserveDecision, expected: Expected): void {
-  const { choice, tried } = decision
-  expect({ choice, ...comparable(decision) }).toEqual({
-    choice: expected.choice,
-    ...comparable(expected.decision),
-  })
-  expect(tried?.map(triedOf)).toEqual(expected.tried)
+/** Expects an answer to be that of the oracle. Of a denied reservation, any of those that fit soonest may be told. */
+function agree(decision: Decision | ReserveDecision, call: CallData, expected: Expected): void {
+  const { choice = -1, tried, allowed, retryAfterMs } = decision
+  const isTie = call.kind === 'reserve' && !allowed
+  const told = isTie ? (expected.made[choice] ?? expected.decision) : expected.decision
+  expect(comparable(decision)).toEqual(comparable(told))
+  expect(isTie ? retryAfterMs : choice).toBe(
+    isTie ? expected.decision.retryAfterMs : expected.choice,
+  )
+  expect(comparedOf(tried, call)).toEqual(comparedOf(expected.tried, call))
 }
+
+/** Of a range that is denied, the quantity means nothing, and so does its cost. */
+const comparedOf = (tried: readonly Tried[] | undefined, { kind, fits }: CallData): unknown =>
+  tried?.map((one) => {
+    const { violated, ...told } = triedOf(one)
+    return { ...told, violated: kind === 'reserve' && fits ? violated?.name : violated }
+  })
 
 /** Settles the reservations of one call alike. */
 async function settleAll(

@@ -1,3 +1,4 @@
+import { objectChoices } from '../../packages/cloudflare/dist/durable-object/object-choices.js'
 import { createLimiter, manualClock, type Limiter, type Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { breaker } from '@sluice/core/breaker'
@@ -24,6 +25,9 @@ const STORES: Record<string, () => { inner: Store; wrap?: (store: Store) => Stor
   Redis: () => ({ inner: own.store() }),
   'Redis, in batches': () => ({ inner: batched(own.store()) }),
   'Durable Objects': () => ({ inner: storeIn(objectsInProcess().namespace) }),
+  'Durable Objects that choose': () => ({
+    inner: storeIn(objectsInProcess({ choices: objectChoices }).namespace),
+  }),
   'a file': () => ({ inner: file(folderOf()) }),
   'memory behind cached denials': () => ({ inner: memory(), wrap: cacheDenials }),
   'memory behind a breaker': () => ({

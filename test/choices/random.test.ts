@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
+import { objectChoices } from '../../packages/cloudflare/dist/durable-object/object-choices.js'
 import { memory } from '@sluice/core/memory'
 import { redis } from '@sluice/core/redis'
 import { lineAlgorithm } from '@sluice/core/waiting'
@@ -43,9 +44,11 @@ function open(turn: number): Stores {
   const [prefix, prefixAlone] = [freshPrefix(), freshPrefix()]
   const [rule] = gcra({ name: 'own', limit: 1, window: '1m', per: 'global' })()
   const algorithms = [sharesAlgorithm, lineAlgorithm, rule!.algorithm]
+  // Every second class is asked for one choice after the other.
+  const parts = { algorithms, ...(turn % 2 === 0 && { choices: objectChoices }) }
   const inRedis = turn % 2 === 0 ? own.store(prefix) : redis({ client, prefix, timeoutMs: 30_000 })
   return {
-    asked: [memory(), inRedis, storeIn(objectsInProcess({ algorithms }).namespace)],
+    asked: [memory(), inRedis, storeIn(objectsInProcess(parts).namespace)],
     alone: own.store(prefixAlone),
     states: async () => [
       await stateUnder(own.redis, prefix),

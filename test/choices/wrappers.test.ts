@@ -21,6 +21,7 @@ import { sharded } from '@sluice/core/sharded'
 import { upstash } from '@sluice/core/upstash'
 import { afterAll, describe, expect, it } from 'vitest'
 import { importBlock } from '../support/docs-block.ts'
+import { objectChoices } from '../../packages/cloudflare/dist/durable-object/object-choices.js'
 import { objectsInProcess } from '../support/objects.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
@@ -73,7 +74,9 @@ const ROWS: Record<
     readonly make: (inner: Store) => Store
     readonly inner?: () => Store
     readonly policies?: readonly Policy[]
-    /** True if it asks a Redis for one choice after the other. @default false: for all of them at once */
+    /** A store that knows choices. @default `inner`, or else a Redis */
+    readonly knowing?: () => Store
+    /** True if it asks such a store for one choice after the other. @default false: for all of them at once */
     readonly isInTurn?: boolean
   }
 > = {
@@ -100,6 +103,10 @@ const ROWS: Record<
     policies: LEASED,
     isInTurn: true,
   },
+  'Durable Objects that choose, behind a breaker': {
+    make: (store) => breaker(store),
+    knowing: () => objectsInProcess({ choices: objectChoices }).store({ timeoutMs: 30_000 }),
+  },
   'a store of three methods that knows no choices': {
     make: (store) => store,
     inner: () => fileStore(join(folder, `counts-${(files += 1)}`)),
@@ -123,7 +130,7 @@ const own = sharedRedisOverHttp()
 
 describe.each(Object.entries(ROWS))(
   'over %s',
-  (_, { make, inner = memory, policies = POLICIES, isInTurn = false }) => {
+  (_, { make, inner = memory, knowing = inner, policies = POLICIES, isInTurn = false }) => {
     it('chooses as if it were asked for one after another', async () => {
       const [before, clock] = [manualClock(NOON), manualClock(NOON)]
       const inTurn = await answersOf(
@@ -137,11 +144,11 @@ describe.each(Object.entries(ROWS))(
       expect(fallen.length).toBeGreaterThan(4)
     })
 
-    it('asks a Redis once, or as often as for each alone', async () => {
+    it('asks a store that knows choices once, or as often as for each alone', async () => {
       const [apart, clock] = [manualClock(NOON), manualClock(NOON)]
-      const redis = inner === memory ? () => own.store() : inner
-      const inTurn = await tripsOf(make, redis, policies, apart, checkInTurn)
-      const atOnce = await tripsOf(make, redis, policies, clock, checkAtOnce)
+      const store = knowing === memory ? () => own.store() : knowing
+      const inTurn = await tripsOf(make, store, policies, apart, checkInTurn)
+      const atOnce = await tripsOf(make, store, policies, clock, checkAtOnce)
       expect(atOnce).toEqual(isInTurn ? inTurn : HISTORY.map(() => 1))
     })
 
