@@ -54,9 +54,13 @@ export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<v
   const scene = { ...given, cost }
   try {
     if (kind === 'check' || kind === 'peek') {
-      const decision = await limiter[kind](subject, { cost })
-      world.decided(call, decision, 1)
-      if (kind === 'check') world.callers.serve(call, decision, rules, cost)
+      const list = choicesOf(scene)
+      const options = list ? { choices: given.process.product.choices(list) } : { cost }
+      const decision = await limiter[kind](subject, options)
+      world.decided(call, decision, list?.length ?? 1)
+      const chosen = list?.[decision.choice ?? 0]
+      const made = { ...call, subject: { ...subject, ...chosen?.subject } }
+      if (kind === 'check') world.callers.serve(made, decision, rules, chosen?.cost ?? cost)
     } else if (kind === 'wait') await wait(scene)
     else if (kind === 'http') await viaGuard(scene)
     else if (kind === 'model') await viaModel(scene)
@@ -123,25 +127,26 @@ async function reserve(scene: Scene, cost: Record<string, number>): Promise<void
   const { settleWithinMs, releases } = world.setting
   const { reservations } = process.product
   const fits = random.chance(0.3) && rules.some(({ unit }) => unit === 'token' || unit === 'usd')
-  const fit = fits
-    ? reservations.fitRange({
-        floor: random.whole(1, 20),
-        most: random.whole(20, 400),
-        rates: Object.fromEntries(
-          unitsOf(rules)
-            .filter((unit) => unit === 'token' || unit === 'usd')
-            .map((unit) => [unit, random.pick([1_000_000, 2_500_000, 150_000])]),
-        ),
-      })
-    : undefined
+  const rangeOf = () =>
+    reservations.fitRange({
+      floor: random.whole(1, 20),
+      most: random.whole(20, 400),
+      rates: Object.fromEntries(
+        unitsOf(rules)
+          .filter((unit) => unit === 'token' || unit === 'usd')
+          .map((unit) => [unit, random.pick([1_000_000, 2_500_000, 150_000])]),
+      ),
+    })
+  const list = choicesOf(scene)?.map((one) => Object.assign(one, fits && { fit: rangeOf() }))
   const decision = (await reservations.reserve(limiter, subject, {
-    cost,
+    ...(list
+      ? { choices: process.product.choices(list) }
+      : { cost, ...(fits && { fit: rangeOf() }) }),
     settleWithin: `${settleWithinMs}ms`,
-    ...(fit && { fit }),
     ...(releases && { unsettled: reservations.release() }),
     ...(random.chance(0.1) && { maxShare: 0.5 }),
   } as never)) as Decided
-  world.decided(call, decision, RESERVE_TRIPS)
+  world.decided(call, decision, RESERVE_TRIPS * (list?.length ?? 1))
   if (!decision.allowed || !decision.settle || !decision.toJSON) return
   const data = decision.toJSON()
   if (!decision.degraded) world.reserved(call, data)
@@ -202,6 +207,16 @@ const nothingOf = (used: Readonly<Record<string, number>>): Record<string, numbe
   Object.fromEntries(Object.keys(used).map((unit) => [unit, 0]))
 
 const unitsOf = (rules: readonly Rule[]): string[] => [...new Set(rules.map(({ unit }) => unit))]
+
+/** The choices of a call, if it has any: routes in an order of preference, each at a cost of its own. */
+function choicesOf({ world, rules, random }: Scene) {
+  const { chooses, routes } = world.setting
+  if (!chooses || !random.chance(0.4)) return undefined
+  return Array.from({ length: random.whole(1, 4) }, () => ({
+    subject: { route: random.pick(routes) },
+    cost: costOf(rules, random),
+  }))
+}
 
 /** Mostly one request; sometimes nothing, several, or what is above a limit. */
 function costOf(rules: readonly Rule[], random: Random): Record<string, number> {

@@ -16,8 +16,8 @@ export const PLAN_MS = 300
 /** The network of an isolate. */
 export interface Wire {
   readonly send: WorldFetch
-  /** Called with the id of each check, before calls are joined in one request. */
-  readonly onSend: (id: string) => void
+  /** Called with the id of each check, before calls are joined in one request; of choices, with that of each. */
+  readonly onSend: (ids: readonly string[]) => void
   /** The binding of objects, if these count. */
   readonly namespace?: unknown
   /** The region that it is in, and whether that is cut off from home. */
@@ -103,7 +103,7 @@ function storeOf(
     return {
       ...inner,
       check(request) {
-        onSend(request.id)
+        onSend(request.alternatives?.all.map(({ id }) => id) ?? [request.id])
         return inner.check(request)
       },
     }

@@ -52,9 +52,14 @@ export class Process {
       },
     }
     const send = redis.fetchFor(line)
-    const sentFor = (id: string): void => {
+    const sentFor = (ids: readonly string[]): void => {
       const call = current.getStore()
-      if (call) calls.set(id, call)
+      if (!call) return
+      for (const [position, id] of ids.entries()) {
+        calls.set(id, call)
+        // Asked alone, after the others, it is still the same choice.
+        if (!call.positions.has(id)) call.positions.set(id, position)
+      }
     }
     this.#isolate = createIsolate(create, {
       scheduler,

@@ -36,6 +36,8 @@ export interface Setting {
   readonly leasesCalls: boolean
   /** True if plans are looked up, instead of being known to the caller. */
   readonly looksUpPlans: boolean
+  /** True if some decisions have choices. */
+  readonly chooses: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -87,6 +89,8 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     looksUpPlans: others.chance(0.3),
     maxPartitions: others.pick([1, 3, 1_000, 1_000]),
     leasesCalls: others.chance(0.6),
+    // The last draw, so that it changes no other.
+    chooses: random.fork('choices').chance(0.3),
     ...(inPlaces && { leasesCalls: true, releases: false }),
     ...options,
   }

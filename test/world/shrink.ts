@@ -13,7 +13,7 @@ const calm =
     weather[part] === CALM[part] ? undefined : { weather: { ...weather, [part]: CALM[part] } }
 
 const without =
-  (part: 'configures' | 'looksUpPlans' | 'releases'): Simplification =>
+  (part: 'chooses' | 'configures' | 'looksUpPlans' | 'releases'): Simplification =>
   (setting) =>
     setting[part] ? { [part]: false } : undefined
 
@@ -29,6 +29,7 @@ const SIMPLIFICATIONS: readonly Simplification[] = [
   calm('incidentMs'),
   calm('deathMs'),
   calm('skew'),
+  without('chooses'),
   without('configures'),
   without('looksUpPlans'),
   without('releases'),

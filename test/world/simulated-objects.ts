@@ -28,15 +28,22 @@ interface Awake {
 
 /** A caller of objects: an isolate, or another object. */
 export interface ObjectsLine extends Pick<Line, 'name' | 'isAlive'> {
-  /** Called with the id of each decision that is asked for, … */
-  readonly onSend?: (id: string) => void
+  /** Called with the id of each decision that is asked for, of choices with all of them, … */
+  readonly onSend?: (ids: readonly string[]) => void
   /** … and when it is made. */
   readonly onDecided?: Line['onDecided']
 }
 
-/** Returns the id of a decision that a message asks for. */
-const idOf = (message: string): string | undefined =>
-  (JSON.parse(message) as { check?: { id: string } }).check?.id
+/** Returns the ids of the decisions that a message asks for: of choices, one is charged at most. */
+function idsOf(message: string): string[] {
+  const { check } = JSON.parse(message) as { check?: Asked }
+  return check ? (check.alternatives?.all ?? [check]).map(({ id }) => id) : []
+}
+
+interface Asked {
+  readonly id: string
+  readonly alternatives?: { readonly all: readonly { readonly id: string }[] }
+}
 
 /** The rows of an object, as SQLite keeps them. */
 type Rows = Map<number, string>
@@ -75,8 +82,8 @@ export class SimulatedObjects {
       get: (name) => ({
         sluice: (message) =>
           new Promise((resolve, reject) => {
-            const id = idOf(message)
-            if (id !== undefined) line.onSend?.(id)
+            const ids = idsOf(message)
+            if (ids.length > 0) line.onSend?.(ids)
             const { upMs, arrives, downMs, answer } = fateOf(random, weather)
             scheduler.after(upMs, () => {
               void this.#arrive(name, message, arrives, line).then((outcome) => {
@@ -104,12 +111,12 @@ export class SimulatedObjects {
     try {
       const value = await object.call(message)
       observer.note(`  ${name} ${line.name} ${message} -> ${JSON.stringify(value)}`)
-      const [id, verdicts] = [idOf(message), (value as { reply?: StoreReply }).reply?.verdicts]
-      if (id !== undefined && verdicts)
-        line.onDecided?.(
-          id,
-          verdicts.some(({ charged }) => charged),
-        )
+      const { reply } = value as { reply?: StoreReply }
+      const ids = idsOf(message)
+      for (const [at, verdicts] of (reply?.tried ?? (reply ? [reply.verdicts] : [])).entries()) {
+        const isCharged = verdicts.some(({ charged }) => charged)
+        line.onDecided?.(ids[at] ?? '', isCharged)
+      }
       return object.isolate.isDead ? {} : { value: structuredClone(value) }
     } catch (error) {
       observer.accuse(`${name} threw ${String(error)}`)
@@ -132,7 +139,8 @@ export class SimulatedObjects {
       onGrowth: () => {},
       log: (text) => observer.note(`${name} logs ${text}`),
     })
-    const { ObjectJournal, Place, durableObjects, objectLeases } = isolate.product.objects
+    const { ObjectJournal, Place, durableObjects, objectChoices, objectLeases } =
+      isolate.product.objects
     const { PlaceStates, kindsOf } = isolate.product.journal
     const kinds = kindsOf()
     const rows = this.#stored.get(name) ?? new Map<number, string>()
@@ -145,7 +153,8 @@ export class SimulatedObjects {
       const namespace = this.namespaceFor({ name, isAlive })
       return durableObjects(namespace as never, { shardBy: 'global', timeoutMs: 500 })
     }
-    const place = new Place({ name, states, kinds, leases: objectLeases, home })
+    const parts = { leases: objectLeases, choices: objectChoices }
+    const place = new Place({ name, states, kinds, ...parts, home })
     const awake = { isolate, call: (message: string) => place.call(message) }
     this.#awake.set(name, awake)
     return awake

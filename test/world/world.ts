@@ -234,6 +234,7 @@ export class World {
       subject,
       startedAt: this.scheduler.now,
       made: [],
+      positions: new Map(),
       losses: this.#losses,
     }
   }

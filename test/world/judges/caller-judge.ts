@@ -18,6 +18,8 @@ export interface Call {
   readonly startedAt: number
   /** Decisions that Redis has made for it so far, and whether each has charged. */
   readonly made: { readonly id: string; readonly isCharged: boolean }[]
+  /** The position of each choice by the id of its decision. */
+  readonly positions: Map<string, number>
   /** The number of times that Redis had lost data when it began. */
   readonly losses: number
 }
@@ -33,6 +35,8 @@ export interface CallerTally {
   settled: number
   failed: number
   crashed: number
+  /** Decisions in which a choice after the first was made. */
+  fell: number
   /** Of the largest map in a process. */
   entries: number
 }
@@ -64,6 +68,7 @@ export class CallerJudge {
     settled: 0,
     failed: 0,
     crashed: 0,
+    fell: 0,
     entries: 0,
   }
   readonly reservations: ReservationJudge
@@ -95,6 +100,7 @@ export class CallerJudge {
     const longest = waitMs + timeoutMs * trips + (looksUpPlans ? 2 * PLAN_MS : 0)
     const { allowed, degraded, source } = decision
     this.tally[allowed ? 'allowed' : 'denied'] += 1
+    if (allowed && decision.choice) this.tally.fell += 1
     const lasted = now - call.startedAt
     if (lasted > longest) this.#accuse(`a decision took ${lasted} ms`)
     if (degraded) {
@@ -183,7 +189,11 @@ export class CallerJudge {
   }
 
   /** What is told is what Redis has done for this call, once. */
-  #judgeMade({ made, kind, losses: before }: Call, decision: Decision, losses: number): void {
+  #judgeMade(
+    { made, positions, kind, losses: before }: Call,
+    decision: Decision,
+    losses: number,
+  ): void {
     const charged = made.filter(({ isCharged }) => isCharged).length
     if (charged > 1) this.#accuse(`${kind} was charged ${charged} times`)
     if (losses !== before) return
@@ -197,6 +207,11 @@ export class CallerJudge {
       )
     }
     if (!decision.allowed && charged > 0) this.#accuse(`a denied ${kind} was charged`)
+    const { choice } = decision
+    const chosen = made.filter((one) => one.isCharged).map(({ id }) => positions.get(id))
+    if (choice !== undefined && chosen.some((position) => position !== choice)) {
+      this.#accuse(`${kind} was told choice ${choice}; Redis has charged ${chosen.join()}`)
+    }
   }
 
   /** Judges an answer over HTTP. */
