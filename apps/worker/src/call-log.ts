@@ -16,7 +16,7 @@ export function createCallLog(
 ): CallLog {
   return async (notes, status) => {
     if (!logsCalls) return
-    const { id, startedAt, subject, model, provider, upstreamId, charged } = notes
+    const { id, startedAt, subject, asked, model, skipped, provider, upstreamId, charged } = notes
     const { tenant, key } = (subject ?? {}) as Readonly<Record<string, string | undefined>>
     const line = {
       time: new Date(startedAt).toISOString(),
@@ -24,7 +24,9 @@ export function createCallLog(
       address: notes.address,
       key,
       tenant: tenant === undefined || logsTenants ? tenant : await digestOf(tenant),
+      asked,
       model,
+      skipped,
       provider,
       providerRequest: upstreamId,
       status,

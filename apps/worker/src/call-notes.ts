@@ -9,11 +9,17 @@ export interface CallNotes {
   /** The address, if it is one of the gateway's. */
   address?: string
   subject?: Subject
+  /** The name that the client gave a list of models. */
+  asked?: string
   model?: string
+  /** The models of the list that this call cannot go to, each with the reason. */
+  skipped?: readonly string[]
   provider?: string
+  /** The time at which it was sent to the first provider. */
+  sentAt?: number
   /** The id that the provider gave its answer. */
   upstreamId?: string | undefined
-  outcome?: CallOutcome
+  outcome?: CallOutcome | undefined
   /** True while an answer passes, whose usage is not known yet. */
   isRunning?: boolean
   /** The units that were reserved for the call. */

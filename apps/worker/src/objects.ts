@@ -1,4 +1,4 @@
-import { LimitsObject } from '@sluice/cloudflare/durable-object'
+import { LimitsObject, objectChoices } from '@sluice/cloudflare/durable-object'
 import { usageOperations } from '@sluice/usage'
 import type { StoreChange, StoreMemory } from './env.ts'
 import { OBJECTS } from './store.ts'
@@ -8,7 +8,7 @@ const STORE = 'store'
 
 /** The Durable Objects of the gateway: one for each tenant, and `home` for keys, usage and the name of the store. */
 export class Limits extends LimitsObject implements StoreMemory {
-  protected override readonly own = { operations: usageOperations }
+  protected override readonly own = { operations: usageOperations, choices: objectChoices }
 
   async countedIn(store: string, change: StoreChange): Promise<string | undefined> {
     const { storage } = this.ctx

@@ -27,9 +27,10 @@ export const PROVIDERS: readonly Provider[] = [
 ]
 
 /**
- * Other names of models, such as `fast`: a name of a model, or one by plan.
+ * Other names of models, such as `fast`: a name of a model, a list of them, or either by plan. Of a list, the first is
+ * called that every budget and limit has room for.
  *
  * @example
- * { fast: 'gpt-6-luna', smart: { starter: 'gpt-6.2-sol', enterprise: 'claude-sonnet-5-5' } }
+ * { fast: 'gpt-6-luna', smart: { starter: ['gpt-6.2-sol', 'gpt-6-luna'], enterprise: 'claude-sonnet-5-5' } }
  */
 export const ALIASES: Aliases = {}

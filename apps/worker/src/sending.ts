@@ -47,6 +47,10 @@ export function createSending(
     const tenant = String(subject['tenant'])
     const isKept = unanswered === 'keep' && !isFree
     notes.provider = provider
+    notes.sentAt ??= clock.now()
+    // Another provider may have refused the call before.
+    notes.outcome = undefined
+    notes.upstreamId = undefined
 
     /** Ends a call without an answer of the provider. */
     function give(outcome: 'unreachable' | 'timed_out', message: string): Response {
@@ -73,7 +77,8 @@ export function createSending(
     }
 
     const late = new AbortController()
-    const stop = clock.after(answerMs, () => late.abort())
+    const leftMs = Math.max(0, notes.sentAt + answerMs - clock.now())
+    const stop = clock.after(leftMs, () => late.abort())
     let answer
     try {
       answer = await send(AbortSignal.any([signal, late.signal]))

@@ -3,6 +3,7 @@ import type { Limiter, Subject } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
 import type { CallContext } from '../calls.ts'
 import type { ProviderInUse } from './in-use.ts'
+import { listGroup, namingList } from './listed-models.ts'
 import { readModel, withModel, withTier } from './model-in-body.ts'
 import { namedPrices } from './named-prices.ts'
 import type { Offer } from './offer.ts'
@@ -44,61 +45,93 @@ export interface CallParts {
 type Context = [Subject | Refusal, ...CallContext]
 type Options = Omit<ModelHandlerOptions<Context>, 'subject' | 'api' | 'models' | 'prices'>
 
+/** The models that one handler answers for. */
+export interface ModelGroup extends Pick<
+  ModelHandlerOptions,
+  'allowFields' | 'fallbackModels' | 'includeUsage'
+> {
+  readonly models: NonNullable<ModelHandlerOptions['models']>
+  readonly prices: Prices
+  /** Returns the offer of a model, by its name in the handler. */
+  readonly offerOf: (model: string) => Offer
+  /** Returns the body that the provider of a model takes. @default the same */
+  readonly adapt?: (body: string, model: string) => string
+}
+
 /**
  * Creates the handler of one kind of calls. Each provider has its own prices, whatever models another one has by the same
- * name; so the handler of a call is that of its provider. Returns `undefined` if no provider answers such calls.
+ * name; so the handler of a call is that of its provider, or that of a list of models. Returns `undefined` if no provider
+ * answers such calls.
  *
- * @param optionsFor Returns the other options of a provider's handler, by its prices.
+ * @param optionsFor Returns the other options of a handler, by its prices.
  */
 export function callHandler(
   { limiter, offers, planOf, findSubject, send, api }: CallParts & { readonly api: MeteredApi },
   optionsFor: (prices: Prices) => Options & { readonly maxBodyBytes: number },
 ): CallHandler | undefined {
-  const { providers, listed } = offers
-  const handlerOf = (provider: ProviderInUse, models: ReadonlyMap<string, Offer>) => {
-    const prices = namedPrices(provider.prices, models)
-    const { allowFields = [], hasTierSetting = false, includeUsage = true } = provider
-    const namesTier =
-      hasTierSetting && api !== 'openai-embeddings' && !allowFields.includes('service_tier')
-    const sentBy = new Map(Array.from(models.values(), ({ name, sent }) => [name, sent]))
+  const { providers, listed, lists } = offers
+  const handlerOf = (group: ModelGroup) => {
+    const { offerOf, adapt = (body) => body, ...own } = group
+    const { prices, allowFields = [] } = own
+    const canTakeTier = api !== 'openai-embeddings' && !allowFields.includes('service_tier')
     return modelHandler<Context>(
       limiter,
-      {
-        ...optionsFor(prices),
-        subject: (_, subject) => subject,
-        api,
-        models: [...sentBy.keys()],
-        prices,
-        includeUsage,
-        allowFields,
-      },
+      { ...optionsFor(prices), subject: (_, subject) => subject, api, ...own },
       (call, request, _, notes) => {
+        const { provider, sent } = offerOf(call.model)
         const model = prices.nameOf(call.model) ?? call.model
         // Only now: which maximum a call has, and whether it thinks, follows from our name.
-        const named = withModel(call.body, call.model, sentBy.get(call.model) ?? call.model)
-        const body = namesTier ? withTier(named) : named
+        const named = adapt(withModel(call.body, call.model, sent), call.model)
+        const body = canTakeTier && provider.hasTierSetting ? withTier(named) : named
         return send(provider, { ...call, api, model, body }, request, notes)
       },
     )
   }
-  const handlers = new Map(
-    providers
-      .filter((provider) => answers(provider, api))
-      .map((provider) => {
-        const own = [...listed].filter(([, offer]) => offer.provider === provider)
-        return [provider, handlerOf(provider, new Map(own))]
-      }),
+  const offersBy = (provider: ProviderInUse) =>
+    new Map([...listed].filter(([, offer]) => offer.provider === provider))
+  const groupOfAll = (provider: ProviderInUse, models: ReadonlyMap<string, Offer>): ModelGroup => {
+    const { allowFields, includeUsage = true } = provider
+    const byName = new Map(Array.from(models.values(), (offer) => [offer.name, offer]))
+    return {
+      models: [...byName.keys()],
+      prices: namedPrices(provider.prices, models),
+      includeUsage,
+      ...(allowFields && { allowFields }),
+      offerOf: (name) => byName.get(name) ?? { provider, name, sent: name },
+    }
+  }
+  const groups = new Map(
+    providers.map((provider) => [provider, groupOfAll(provider, offersBy(provider))]),
   )
-  const [first] = handlers.keys()
+  const reached = [...groups].filter(([provider]) => answers(provider, api))
+  const [[first] = []] = reached
   if (first === undefined) return undefined
+  const handlers = new Map(reached.map(([provider, group]) => [provider, handlerOf(group)]))
+  const listHandlers = new Map(
+    lists.flatMap((list) => {
+      const group = listGroup(list, api, (provider) => groups.get(provider)!.prices)
+      if (!group) return []
+      const handle = namingList(list, group, () => handlerOf(group))
+      return [[list, { handle, asked: list.models[0]!.id }] as const]
+    }),
+  )
   // It charges a request for a body that names no model of these calls, and says what is wrong with it.
-  const refuse = handlerOf(first, new Map())
+  const refuse = handlerOf(groupOfAll(first, new Map()))
   const { maxBodyBytes } = optionsFor(first.prices)
   return async (request, ...context) => {
-    const subject = await findSubject(request, context[0])
+    const [notes] = context
+    const subject = await findSubject(request, notes)
     if (subject instanceof Refusal) return refuse(request, subject, ...context)
     const named = await readModel(request, maxBodyBytes)
-    const offer = named.model === undefined ? undefined : offers.find(named.model, planOf(subject))
+    if (named.model === undefined) return refuse(named.send(), subject, ...context)
+    const plan = planOf(subject)
+    const list = offers.listOf(named.model, plan)
+    const ofList = list && listHandlers.get(list)
+    if (ofList) {
+      notes.asked = named.model
+      return ofList.handle(named.send(ofList.asked), subject, ...context)
+    }
+    const offer = offers.find(named.model, plan)
     const handle = offer && handlers.get(offer.provider)
     return handle
       ? handle(named.send(offer.name), subject, ...context)

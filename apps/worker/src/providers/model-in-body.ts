@@ -146,3 +146,11 @@ export function withTier(body: string): string {
   if (!body.includes('"service_tier"')) return `{"service_tier":"default",${body.slice(1)}`
   return JSON.stringify({ service_tier: 'default', ...(JSON.parse(body) as object) })
 }
+
+/** Returns a body with another name of one member, or without it. */
+export function withMember(body: string, from: string, to?: string): string {
+  if (!body.includes(`"${from}"`)) return body
+  const { [from]: value, ...others } = JSON.parse(body) as Readonly<Record<string, unknown>>
+  if (value === undefined) return body
+  return JSON.stringify(to === undefined ? others : { ...others, [to]: value })
+}

@@ -1,4 +1,4 @@
-import { ConfigError } from '@sluice/core'
+import { aliasTable, type ListedModel, type ModelList } from './aliases.ts'
 import { assertProvider, namesOf } from './check.ts'
 import { providersInUse, type ProviderInUse } from './in-use.ts'
 import {
@@ -16,8 +16,12 @@ export interface Offers {
   readonly providers: readonly ProviderInUse[]
   /** The models, by the name that is listed. */
   readonly listed: ReadonlyMap<string, Offer>
-  /** Finds a model by the name that a client of a plan uses. */
+  /** Finds a model by the name that a client of a plan uses. An alias of several stands for its first. */
   find(name: string, plan: string): Offer | undefined
+  /** Returns the models of an alias that names several in a plan. */
+  listOf(name: string, plan: string): ModelList | undefined
+  /** All such lists. */
+  readonly lists: readonly ModelList[]
   /** Lists the models, and a plan's other names of them, that one of these kinds of calls reaches. */
   list(apis: readonly Api[], plan: string): (readonly [name: string, offer: Offer])[]
 }
@@ -55,15 +59,20 @@ export function offersOf(
     const [model, date] = splitDate(name)
     return findModel(name) ?? snapshotOf(findModel(model), date)
   }
-  assertAliases(aliases, plans, find)
-  const targetOf = (name: string, plan: string): string => {
-    const target = own(aliases, name)
-    return (typeof target === 'object' ? own(target, plan) : target) ?? name
+  const findListed = (name: string): Omit<ListedModel, 'mayCostMore'> | undefined => {
+    const offer = find(name)
+    if (!offer) return undefined
+    const [model] = splitDate(offer.name)
+    const isPlain = (plain.get(offer.name) ?? plain.get(model))?.provider === offer.provider
+    return { id: isPlain ? offer.name : `${offer.provider.id}/${offer.name}`, offer }
   }
+  const { targetOf, listOf, lists } = aliasTable(aliases, plans, findListed)
   return {
     providers,
     listed,
     find: (name, plan) => find(targetOf(name, plan)),
+    listOf,
+    lists,
     list: (apis, plan) =>
       [...Object.keys(aliases), ...listed.keys()].flatMap((name) => {
         const offer = find(targetOf(name, plan))
@@ -72,10 +81,6 @@ export function offersOf(
       }),
   }
 }
-
-/** Returns an own member: clients choose the names. */
-const own = <Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined =>
-  Object.hasOwn(record, name) ? record[name] : undefined
 
 function namesIn(list: string | undefined): string[] | undefined {
   const names = list?.split(',').map((name) => name.trim()) ?? []
@@ -103,23 +108,4 @@ function plainNames(
   }
   for (const name of several) plain.delete(name)
   return plain
-}
-
-function assertAliases(
-  aliases: Aliases,
-  plans: readonly string[],
-  find: (name: string) => Offer | undefined,
-): void {
-  for (const [alias, target] of Object.entries(aliases)) {
-    const fail = (rule: string) =>
-      new ConfigError('invalid_option', `ALIASES.${alias} in src/providers.ts`, rule)
-    if (find(alias)) throw fail('must not be the name of a model')
-    const targets = typeof target === 'string' ? { [plans[0] ?? '']: target } : target
-    for (const [plan, name] of Object.entries(targets)) {
-      if (!plans.includes(plan)) throw fail(`must name plans of src/limits.ts, and ${plan} is none`)
-      if (find(name)) continue
-      const rule = `must be a model that is offered, and ${JSON.stringify(name)} is none: list it in MODELS, or set the key of its provider`
-      throw fail(rule)
-    }
-  }
 }

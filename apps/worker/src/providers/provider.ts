@@ -44,8 +44,14 @@ export interface Provider {
   readonly hasTierSetting?: boolean
 }
 
-/** Another name of a model, which may stand for another one in each plan. */
-export type Aliases = Readonly<Record<string, string | Readonly<Record<string, string>>>>
+/** A model of a list. With `mayCostMore` it is also called where it is estimated to cost more than the models before it. */
+export type AliasModel = string | { readonly model: string; readonly mayCostMore: boolean }
+
+/** A model, or a list of models, of which the first is called that every budget and limit has room for. */
+export type AliasTarget = string | readonly AliasModel[]
+
+/** Other names of models, which may stand for others in each plan. */
+export type Aliases = Readonly<Record<string, AliasTarget | Readonly<Record<string, AliasTarget>>>>
 
 /** Returns the name of the variable with the address of a provider. */
 export const baseUrlVariable = ({ id }: Pick<Provider, 'id'>): string =>
