@@ -7,7 +7,7 @@ import { STORE_TIMEOUT_MS, type Store } from './target.ts'
 import { builtWorker, runWorker, type WorkerApp } from './workerd.ts'
 
 const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
-const providers = fileURLToPath(new URL('../fixtures/gateway-providers.ts', import.meta.url))
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url))
 
 /** The key of each provider, as the operator has set it. */
 export const keyOf = (id: string): string => `secret+of/${id}`
@@ -23,19 +23,25 @@ export function settingsFor({ url }: GatewayProvider, ids: readonly string[]) {
   ) as Record<string, string>
 }
 
-let bundle: Promise<string> | undefined
+const bundles = new Map<string, Promise<string>>()
 
-/** Starts the gateway with the providers of the fixture. */
+/**
+ * Starts the gateway with the providers of a fixture.
+ *
+ * @param store A Redis. Without one, keys and budgets are in Durable Objects.
+ */
 export async function startWithProviders(
   variables: Record<string, string>,
-  store: Store,
+  store?: Store,
+  providers = 'gateway-providers.ts',
 ): Promise<WorkerApp> {
-  bundle ??= bundled()
-  const settings = { STORE_TIMEOUT_MS, ...settingsOf(store), ...variables }
+  const bundle = bundles.get(providers) ?? bundled(fixture(providers))
+  bundles.set(providers, bundle)
+  const settings = { STORE_TIMEOUT_MS, ...(store && settingsOf(store)), ...variables }
   return runWorker({ ...(await builtWorker(folder)), contents: await bundle }, settings)
 }
 
-async function bundled(): Promise<string> {
+async function bundled(providers: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [`${folder}src/index.ts`],
     bundle: true,

@@ -1,7 +1,7 @@
 import { ConfigError } from '@sluice/core'
 import { namesOf } from './check.ts'
 import type { Offer } from './offer.ts'
-import type { Aliases, AliasModel, AliasTarget } from './provider.ts'
+import type { Aliases, AliasTarget } from './provider.ts'
 
 /** A model of a list. */
 export interface ListedModel {
@@ -68,7 +68,7 @@ function readTarget(option: string, target: AliasTarget, find: Find): ModelList 
   const entries = typeof target === 'string' ? [target] : target
   if (entries.length === 0) throw invalid(option, 'must name at least one model')
   const models: ListedModel[] = []
-  for (const entry of entries as readonly AliasModel[]) {
+  for (const entry of entries) {
     const { model, mayCostMore } =
       typeof entry === 'string' ? { model: entry, mayCostMore: false } : entry
     const found = find(model)

@@ -3,7 +3,7 @@ import type { Limiter, Subject } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
 import type { CallContext } from '../calls.ts'
 import type { ProviderInUse } from './in-use.ts'
-import { listGroup, namingList } from './listed-models.ts'
+import { listGroup } from './listed-models.ts'
 import { readModel, withModel, withTier } from './model-in-body.ts'
 import { namedPrices } from './named-prices.ts'
 import type { Offer } from './offer.ts'
@@ -89,17 +89,6 @@ export function callHandler(
   }
   const offersBy = (provider: ProviderInUse) =>
     new Map([...listed].filter(([, offer]) => offer.provider === provider))
-  const groupOfAll = (provider: ProviderInUse, models: ReadonlyMap<string, Offer>): ModelGroup => {
-    const { allowFields, includeUsage = true } = provider
-    const byName = new Map(Array.from(models.values(), (offer) => [offer.name, offer]))
-    return {
-      models: [...byName.keys()],
-      prices: namedPrices(provider.prices, models),
-      includeUsage,
-      ...(allowFields && { allowFields }),
-      offerOf: (name) => byName.get(name) ?? { provider, name, sent: name },
-    }
-  }
   const groups = new Map(
     providers.map((provider) => [provider, groupOfAll(provider, offersBy(provider))]),
   )
@@ -110,9 +99,7 @@ export function callHandler(
   const listHandlers = new Map(
     lists.flatMap((list) => {
       const group = listGroup(list, api, (provider) => groups.get(provider)!.prices)
-      if (!group) return []
-      const handle = namingList(list, group, () => handlerOf(group))
-      return [[list, { handle, asked: list.models[0]!.id }] as const]
+      return group ? [[list, { handle: handlerOf(group), asked: list.models[0]!.id }] as const] : []
     }),
   )
   // It charges a request for a body that names no model of these calls, and says what is wrong with it.
@@ -136,5 +123,18 @@ export function callHandler(
     return handle
       ? handle(named.send(offer.name), subject, ...context)
       : refuse(named.send(), subject, ...context)
+  }
+}
+
+/** Returns the models of a provider, by its own names of them. @param models The same, by the names that are listed. */
+function groupOfAll(provider: ProviderInUse, models: ReadonlyMap<string, Offer>): ModelGroup {
+  const { allowFields, includeUsage = true } = provider
+  const byName = new Map(Array.from(models.values(), (offer) => [offer.name, offer]))
+  return {
+    models: [...byName.keys()],
+    prices: namedPrices(provider.prices, models),
+    includeUsage,
+    ...(allowFields && { allowFields }),
+    offerOf: (name) => byName.get(name) ?? { provider, name, sent: name },
   }
 }

@@ -15,31 +15,32 @@ const OPENAI_MODEL = /^(openai\/)?(ft:)?(gpt-|chatgpt-|o\d)/i
 /**
  * Returns the models of a list that one handler answers for: those that take this kind of call, by the names that are
  * listed, each at the price of its own provider. Returns `undefined` if the first takes no such call, or no other does.
+ * @throws ConfigError When a model costs more than one before it, and the list does not say so.
  */
 export function listGroup(
-  { models }: ModelList,
+  { option, models: list }: ModelList,
   api: Api,
   pricesOf: (provider: ProviderInUse) => Prices,
 ): ModelGroup | undefined {
-  const reached = models.filter(({ offer }) => answers(offer.provider, api))
+  const reached = list.filter(({ offer }) => answers(offer.provider, api))
   const [first, ...others] = reached
-  if (!first || first !== models[0] || others.length === 0) return undefined
+  if (!first || first !== list[0] || others.length === 0) return undefined
   const byId = new Map(reached.map((model) => [model.id, model]))
+  // A record, because a list would let snapshots through that are not priced here.
+  const models = Object.fromEntries(reached.map(({ id }) => [id, id]))
+  const prices = joinedPrices(byId, first, pricesOf)
+  assertList(option, reached, { models, prices })
   const providers = reached.map(({ offer }) => offer.provider)
   const includeUsage = providers.some((one) => one.includeUsage !== false)
   return {
-    // By a record, because a list would let snapshots through that are not priced here.
-    models: Object.fromEntries(reached.map(({ id }) => [id, id])),
-    prices: joinedPrices(byId, first, pricesOf),
+    models,
+    prices,
     includeUsage,
     // Any of them may get the body.
     allowFields: (first.offer.provider.allowFields ?? []).filter((field) =>
       providers.every(({ allowFields = [] }) => allowFields.includes(field)),
     ),
-    fallbackModels: fallback(
-      others.map(({ id, mayCostMore }) => ({ model: id, mayCostMore })),
-      { onFallback: noteSkipped },
-    ),
+    fallbackModels: fallback(rungsOf(others), { onFallback: noteSkipped }),
     offerOf: (id) => (byId.get(id) ?? first).offer,
     adapt(body, id) {
       const { name, provider } = (byId.get(id) ?? first).offer
@@ -95,26 +96,25 @@ function joinedPrices(
   }
 }
 
-/** Runs a function, and names the list in its error about the option `fallbackModels`. */
-export function namingList<Result>(
-  { option }: ModelList,
-  { models }: ModelGroup,
-  run: () => Result,
-): Result {
+/** Throws a `ConfigError` that names a model of a list which no call can go to. */
+function assertList(
+  option: string,
+  list: readonly ListedModel[],
+  terms: Pick<ModelGroup, 'models' | 'prices'>,
+): void {
   try {
-    return run()
+    fallback(rungsOf(list)).assertIn('ALIASES', terms)
   } catch (error) {
-    const [, at] =
-      (error instanceof ConfigError && /\.fallbackModels(?:\[(\d+)\])?$/.exec(error.option)) || []
-    if (!(error instanceof ConfigError) || !error.option.includes('.fallbackModels')) throw error
-    const id = at === undefined ? undefined : Object.keys(models)[Number(at) + 1]
-    const rule =
-      id === undefined
-        ? error.reason
-        : `must not list ${JSON.stringify(id)} here: it ${error.reason}`
+    if (!(error instanceof ConfigError)) throw error
+    const { id } = list[Number(/\[(\d+)\]$/.exec(error.option)?.[1])] ?? {}
+    const { reason } = error
+    const rule = id === undefined ? reason : `has ${JSON.stringify(id)}, which ${reason}`
     throw new ConfigError('invalid_option', option, rule)
   }
 }
+
+const rungsOf = (list: readonly ListedModel[]) =>
+  list.map(({ id, mayCostMore }) => ({ model: id, mayCostMore }))
 
 /** Notes the models that a call could not go to. */
 function noteSkipped({ subject, skipped }: Fallback): void {
