@@ -17,6 +17,10 @@ interface Gateway {
 // Its types, and the class of its objects, are of workerd.
 vi.mock('../../apps/worker/src/objects.ts', () => ({ Limits: undefined }))
 vi.mock('@sluice/cloudflare/wait-until', () => ({ waitUntil: () => {} }))
+vi.mock('../../apps/worker/src/providers.ts', async (original) => ({
+  ...(await original<object>()),
+  ALIASES: { list: [NAMED.openai, NAMED.openaiSmall] },
+}))
 const INDEX = new URL('../../apps/worker/src/index.ts', import.meta.url).href
 const { default: worker } = (await import(INDEX)) as Gateway
 
@@ -48,8 +52,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A gateway that has just started, for a tenant that nobody knows yet. */
-function gateway() {
+/** A gateway that has just started, for a tenant that nobody knows yet. @param secrets Those of its providers. */
+function gateway(secrets: Readonly<Record<string, string>> = {}) {
   const tenant = `tenant=${crypto.randomUUID()}`
   const asked = new Map<string, number>()
   const answered = new Map<string, number>()
@@ -65,7 +69,7 @@ function gateway() {
       countedIn: async () => 'objects',
     }),
   }
-  const env = { LIMITS, STORE_TIMEOUT_MS }
+  const env = { LIMITS, STORE_TIMEOUT_MS, ...secrets }
   const limiter = limiterFor(storeOf(env).store)
   const factsOf = async (name: string) => [asked.get(name) ?? 0, (await objects.facts(name)).rows]
 
@@ -95,9 +99,13 @@ function gateway() {
   }
 
   /** Makes a call, and returns its status. It may be settled later. */
-  async function send(key: string, content = 'Why?'): Promise<number> {
+  async function send(
+    key: string,
+    content = 'Why?',
+    model: string = NAMED.openaiSmall,
+  ): Promise<number> {
     const body = {
-      model: NAMED.openaiSmall,
+      model,
       messages: [{ role: 'user', content }],
       max_completion_tokens: 1,
     }
@@ -127,7 +135,7 @@ function gateway() {
     return new Set(statuses)
   }
 
-  return { measure, createKey, send, call, callMany, saveUsage }
+  return { measure, awaiting, tenant, createKey, send, call, callMany, saveUsage }
 }
 
 it('keys and calls are as many requests and rows as the README says', async () => {
@@ -174,4 +182,33 @@ it('the free plan has as many calls a day as the README says', () => {
   expect(Number(calls.replace(',', '')) * most).toBeGreaterThan(
     0.99 * Number(free.replace(',', '')),
   )
+})
+
+it('the next model of a list, after a refusal, is as many requests and rows as the README says', async () => {
+  // The next call waits for as long as its limits ask for, if only for a turn.
+  vi.useRealTimers()
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  const { fetch } = globalThis
+  const sent: string[] = []
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (url, init) => {
+    // The objects are called by it, too.
+    if (!String(url).startsWith('https://api.openai.com/')) return fetch(url, init)
+    const { model } = JSON.parse(init?.body as string) as { model: string }
+    sent.push(model)
+    return model === NAMED.openai
+      ? Response.json({ error: {} }, { status: 503 })
+      : Response.json({ choices: [], usage })
+  })
+  const { measure, awaiting, tenant, createKey, send } = gateway({ OPENAI_API_KEY: 'its-key' })
+  const key = await createKey('enterprise')
+  const call = (model: string, requests: number) =>
+    measure(() =>
+      awaiting(tenant, requests, async () => expect(await send(key, 'Why?', model)).toBe(200)),
+    )
+  await call('list', 4)
+  const alone = await call(NAMED.openaiSmall, 2)
+  const fallen = await call('list', 4)
+  expect(sent).toHaveLength(5)
+  const more = fallen.own.map((fact, part) => fact - (alone.own[part] ?? 0))
+  expect(each(more)).toEqual(pageOf('the next model of a list, after a refusal'))
 })
