@@ -5,6 +5,7 @@ import type { CallContext } from '../calls.ts'
 import type { ProviderInUse } from './in-use.ts'
 import { listGroup } from './listed-models.ts'
 import { readModel, withModel, withTier } from './model-in-body.ts'
+import type { ModelGroup } from './model-group.ts'
 import { namedPrices } from './named-prices.ts'
 import type { Offer } from './offer.ts'
 import { answers, type Offers } from './offers.ts'
@@ -44,19 +45,6 @@ export interface CallParts {
 
 type Context = [Subject | Refusal, ...CallContext]
 type Options = Omit<ModelHandlerOptions<Context>, 'subject' | 'api' | 'models' | 'prices'>
-
-/** The models that one handler answers for. */
-export interface ModelGroup extends Pick<
-  ModelHandlerOptions,
-  'allowFields' | 'fallbackModels' | 'includeUsage'
-> {
-  readonly models: NonNullable<ModelHandlerOptions['models']>
-  readonly prices: Prices
-  /** Returns the offer of a model, by its name in the handler. */
-  readonly offerOf: (model: string) => Offer
-  /** Returns the body that the provider of a model takes. @default the same */
-  readonly adapt?: (body: string, model: string) => string
-}
 
 /**
  * Creates the handler of one kind of calls. Each provider has its own prices, whatever models another one has by the same
