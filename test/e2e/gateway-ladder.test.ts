@@ -1,4 +1,5 @@
 /* An alias of the gateway that names several models: two providers, and objects, in workerd. */
+import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CHAT_USAGE } from '../ai/recordings.ts'
@@ -22,6 +23,8 @@ import type { WorkerApp } from './support/workerd.ts'
 const SMALL = MODELS.openaiSmall
 const OFFERED = [LARGE, SMALL, LARGE_AT_AZURE, 'qwen3-8b'].join()
 
+const lists = fileURLToPath(new URL('./fixtures/gateway-lists.ts', import.meta.url))
+
 let provider: GatewayProvider
 let gateway: WorkerApp
 beforeAll(async () => {
@@ -32,7 +35,7 @@ beforeAll(async () => {
     ...ADMIN,
     MODELS: OFFERED,
   }
-  gateway = await startWithProviders(variables, undefined, 'gateway-lists.ts')
+  gateway = await startWithProviders(variables, undefined, lists)
 })
 afterAll(async () => {
   await gateway.stop()

@@ -40,7 +40,7 @@ interface Home {
 }
 
 // It is of workerd, and so are its types.
-vi.mock('@sluice/cloudflare/durable-object', () => ({ LimitsObject }))
+vi.mock('@sluice/cloudflare/durable-object', () => ({ LimitsObject, objectChoices: {} }))
 const CLASS = new URL('../../apps/worker/src/objects.ts', import.meta.url).href
 const { Limits } = (await import(CLASS)) as {
   Limits: new (ctx: { readonly storage: Storage }) => Home

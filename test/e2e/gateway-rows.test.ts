@@ -192,7 +192,9 @@ it('the next model of a list, after a refusal, is as many requests and rows as t
   const sent: string[] = []
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (url, init) => {
     // The objects are called by it, too.
-    if (!String(url).startsWith('https://api.openai.com/')) return fetch(url, init)
+    if (typeof url !== 'string' || !url.startsWith('https://api.openai.com/')) {
+      return fetch(url, init)
+    }
     const { model } = JSON.parse(init?.body as string) as { model: string }
     sent.push(model)
     return model === NAMED.openai

@@ -7,7 +7,7 @@ import { STORE_TIMEOUT_MS, type Store } from './target.ts'
 import { builtWorker, runWorker, type WorkerApp } from './workerd.ts'
 
 const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
-const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url))
+const usual = fileURLToPath(new URL('../fixtures/gateway-providers.ts', import.meta.url))
 
 /** The key of each provider, as the operator has set it. */
 export const keyOf = (id: string): string => `secret+of/${id}`
@@ -26,16 +26,16 @@ export function settingsFor({ url }: GatewayProvider, ids: readonly string[]) {
 const bundles = new Map<string, Promise<string>>()
 
 /**
- * Starts the gateway with the providers of a fixture.
+ * Starts the gateway with a file in place of its `providers.ts`.
  *
  * @param store A Redis. Without one, keys and budgets are in Durable Objects.
  */
 export async function startWithProviders(
   variables: Record<string, string>,
   store?: Store,
-  providers = 'gateway-providers.ts',
+  providers: string = usual,
 ): Promise<WorkerApp> {
-  const bundle = bundles.get(providers) ?? bundled(fixture(providers))
+  const bundle = bundles.get(providers) ?? bundled(providers)
   bundles.set(providers, bundle)
   const settings = { STORE_TIMEOUT_MS, ...(store && settingsOf(store)), ...variables }
   return runWorker({ ...(await builtWorker(folder)), contents: await bundle }, settings)

@@ -45,7 +45,7 @@ export interface Provider {
 }
 
 /** A model of a list. With `mayCostMore` it is also called where it is estimated to cost more than the models before it. */
-export type AliasModel = string | { readonly model: string; readonly mayCostMore: boolean }
+type AliasModel = string | { readonly model: string; readonly mayCostMore: boolean }
 
 /** A model, or a list of models, of which the first is called that every budget and limit has room for. */
 export type AliasTarget = string | readonly AliasModel[]
