@@ -112,7 +112,7 @@ async function reserveCall(way: Way, run: string, call: Call): Promise<Stream | 
   const decision = await reserve(budgetLimiter, { run }, options)
   if (decision.degraded) throw new Error('The store does not answer')
   if (!decision.allowed) return undefined
-  const maxTokens = 'granted' in decision ? Number(decision.granted) : MAX_OUTPUT
+  const maxTokens = 'granted' in decision ? decision.granted : MAX_OUTPUT
   const { settlesPartialAnswers } = way
   const settle = (usd: number) => decision.settle({ usd })
   return { maxTokens, send: () => streamAnswer(call, { maxTokens, settlesPartialAnswers, settle }) }
