@@ -48,6 +48,7 @@ const failing =
   (sent: Sent): Response =>
     models.includes(sent.model) ? failure() : answered(sent)
 
+const refusedThenBroken = ({ model }: Sent): Response => refused(model === 'large' ? 503 : 502)
 const html = (status: number): Response =>
   new Response('<html>', { status, headers: { 'content-type': 'text/html' } })
 const thrown = (make: () => Error) => (): Response => {
@@ -122,6 +123,23 @@ it('a handler that reaches no model of its list has the clients not repeat the c
   expect(result.status).toBe(502)
   expect(result.headers.get('x-should-retry')).toBe('false')
   expect(await charged(limiter)).toEqual({ rpm: 0, 'in-flight': 0, 'budget.daily': 0 })
+})
+
+it.each(Object.keys(DOORS))(
+  '%s has the clients not repeat a list that ended by another error',
+  async (door) => {
+    const called = await callBy(door, { limiter: limiterOf(), answer: refusedThenBroken }).then(
+      ({ result }) => result.headers.get('x-should-retry') === 'false',
+      (error: unknown) => (error as { isRetryable?: boolean }).isRetryable === false,
+    )
+    expect(called).toBe(true)
+  },
+)
+
+it('a function that returns no list is told so', async () => {
+  const models = (async () => ['small']) as never
+  const call = callBy('limitedFetch', { limiter: limiterOf(), answer: answered, list: models })
+  await expect(call).rejects.toThrow('fallbackModels: must return a list of models')
 })
 
 describe.each(Object.keys(DOORS).filter((door) => !SEES_ERRORS.test(door)))('%s', (door) => {

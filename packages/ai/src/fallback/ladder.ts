@@ -1,5 +1,6 @@
 /* The decision which model answers a call: the requested one, or one of a list. */
 import type { Decision, DeniedDecision, Subject } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import { amountText } from '@sluice/core/internal/text'
 import { logError } from '../log-error.ts'
 import { admitFirst } from './admit-first.ts'
@@ -105,8 +106,16 @@ async function callsOf<Call extends PreparedCall, Asked>(
   const calls = [call]
   const skipped: SkippedModel[] = []
   let least = estimateOf(call, call.output)
-  const list = typeof models === 'function' ? models(tenant.subject as AskedSubject) : models
-  for (const [at, model] of list.entries()) {
+  const list: unknown =
+    typeof models === 'function' ? models(tenant.subject as AskedSubject) : models
+  if (!Array.isArray(list)) {
+    throw invalidOption(
+      'fallbackModels',
+      'must return a list of models, and no promise of one',
+      list,
+    )
+  }
+  for (const [at, model] of (list as readonly FallbackModel[]).entries()) {
     const rung = rungOf(`fallbackModels[${at}]`, model)
     const other = await preparedFor(rung, terms)
     if (typeof other === 'string') {

@@ -96,7 +96,7 @@ function labelled(
   if (!hasOthers || (!isOther && !wasRefused)) return answer
   const copy = copyResponse(answer)
   if (isOther) copy.headers.set('x-sluice-model', call.model)
-  if (wasRefused) copy.headers.set('x-should-retry', 'false')
+  if (wasRefused || !answer.ok) copy.headers.set('x-should-retry', 'false')
   return copy
 }
 
@@ -110,7 +110,7 @@ export async function sendModelDown(
   const { abortSignal } = asked
   let admitted = first as LadderCall<PreparedModelCall>
   for (;;) {
-    const { settle, hasOthers, next } = admitted
+    const { settle, hasOthers, isOther, next } = admitted
     let decide: ((isSettled: boolean) => void) | undefined
     const isSettled = new Promise<boolean>((resolve) => (decide = resolve))
     const settling = async (usage: Parameters<typeof settle>[0]): Promise<void> => {
@@ -127,7 +127,8 @@ export async function sendModelDown(
       const other = mayFall ? await nextOf(admitted, abortSignal) : undefined
       if (!other) {
         // The SDK repeats a call by itself, from the first model on.
-        if (wasRefused && hasOthers) Object.assign(error as object, { isRetryable: false })
+        if (isOther || (wasRefused && hasOthers))
+          Object.assign(error as object, { isRetryable: false })
         throw error
       }
       admitted = other
