@@ -8,6 +8,7 @@ import { rungOf, type FallbackModel } from './assert-ladder.ts'
 import type { AdmittedCall } from '../call/options.ts'
 import { preparedFor, type CallToPrepare } from './prepared-for.ts'
 import type { PreparedCall } from '../call/prepare.ts'
+import type { StickyRuns } from './sticky-runs.ts'
 
 /** A call that another model answers, or none. */
 export interface Fallback {
@@ -41,6 +42,7 @@ export type FallbackList =
 interface LadderTerms<Call extends PreparedCall, Asked> extends CallToPrepare<Call, Asked> {
   readonly models: FallbackList
   readonly onFallback: ((fallback: Fallback) => unknown) | undefined
+  readonly runs: StickyRuns | undefined
 }
 
 /** An admitted call of a list. */
@@ -57,11 +59,12 @@ export interface LadderCall<Call extends PreparedCall> extends AdmittedCall<Call
 export async function admitByLadder<Call extends PreparedCall, Asked>(
   terms: LadderTerms<Call, Asked>,
 ): Promise<LadderCall<Call> | DeniedDecision> {
-  const { call, onFallback } = terms
+  const { call, onFallback, runs } = terms
   // Usage and events have it beside the model that is used.
   const subject = { ...terms.tenant.subject, askedModel: call.countedAs }
   const tenant = { ...terms.tenant, subject }
-  const [calls, skipped] = await callsOf({ ...terms, tenant })
+  const [all, skipped] = await callsOf({ ...terms, tenant })
+  const calls = runs?.inOrder(subject, all) ?? all
 
   async function report(
     decision: Decision,
@@ -80,11 +83,12 @@ export async function admitByLadder<Call extends PreparedCall, Asked>(
   async function decide(from: number): Promise<LadderCall<Call> | DeniedDecision> {
     const [admitted, at] = await admitFirst(calls.slice(from), tenant)
     const position = from + at
-    const isOther = position > 0
     if (!admitted.allowed) {
       await report(admitted, undefined, from > 0)
       return admitted
     }
+    const isOther = admitted.call.model !== call.model
+    runs?.note(subject, admitted.call.model)
     if (isOther || skipped.length > 0)
       await report(admitted.decision, admitted.call.model, from > 0)
     const isLast = position === calls.length - 1
