@@ -55,7 +55,7 @@ export const SUITES = {
   proofs: {
     files: [
       'test/ai/call/random-fits.test.ts',
-      'test/choices/{lost-replies,random}.test.ts',
+      'test/choices/{lost-replies,places,random}.test.ts',
       'test/commands/per-decision.test.ts',
       'test/conformance/!(conformance|peer-mistakes).test.ts',
       'test/core/algorithms/{fragments,key-memory,log}.test.ts',
@@ -65,7 +65,7 @@ export const SUITES = {
       'test/core/routes/long-paths.test.ts',
       'test/core/reservations/{crowded-log,invariants}.test.ts',
       'test/core/policies/fair-share/{fairness,twins}.test.ts',
-      'test/core/stores/{cluster,cache-denials/memory}.test.ts',
+      'test/core/stores/{cluster,three-methods,cache-denials/memory}.test.ts',
       'test/core/upstream/follows.test.ts',
       'test/core/waiting/{crowd,twins}.test.ts',
       'test/doors/{bodies,clients,examples,models}.test.ts',

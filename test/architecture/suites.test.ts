@@ -43,6 +43,15 @@ it('a test that runs in every kind of store is in the suite of stores, beside th
   expect(filesIn(SUITES.stores.files).toSorted()).toEqual([...all, ...objects].toSorted())
 })
 
+it('a test that needs the cluster is in a suite that starts it', () => {
+  const needing = filesIn(['test/**/*.test.ts']).filter((file) =>
+    /connectCluster\([^)]*clusterPorts/.test(read(file)),
+  )
+  const started = [...SUITES.stores.files, ...SUITES.proofs.files]
+  expect(needing).not.toEqual([])
+  expect(needing.filter((file) => !filesIn(started).includes(file))).toEqual([])
+})
+
 it('npm test has three rows of the table of stores', () => {
   expect(MAIN_STORES).toHaveLength(3)
   expect(Object.keys(STORES)).toEqual(expect.arrayContaining([...MAIN_STORES]))
