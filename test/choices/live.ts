@@ -105,6 +105,10 @@ export async function live(
     }
     const list = choicesOf(call, units)
     const ask = ({ here }: Pair) => decide(here, call, list)
+    // Before the entries are counted: those of settings that are out of date may be too many.
+    if (call.change?.isElsewhere) {
+      await Promise.all(pairs.map(({ here }) => entriesOf(here, call, list)))
+    }
     const before = await states()
     if ((await entriesOf(twin.here, call, list)) > MOST_ENTRIES) {
       for (const pair of pairs) {
