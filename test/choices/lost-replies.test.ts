@@ -92,7 +92,7 @@ async function setUp(name: string, onStoreError: Mode, isSpent = true) {
   const limiter = createLimiter({ store, clock, policies: POLICIES, onStoreError })
   const elsewhere = createLimiter({ store: wrap(inner), clock, policies: POLICIES })
   if (isSpent) await elsewhere.check({ ...TENANT, model: 'm0' }, { cost: { token: 55 } })
-  // What is read once, such as a list of shards.
+  // Reads that are made once, such as that of a list of shards.
   await leftIn(limiter)
   const before = await leftIn(elsewhere)
   return {

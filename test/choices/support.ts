@@ -99,7 +99,7 @@ export async function answersOf(
   return answers
 }
 
-/** What a store was asked. */
+/** The questions to a store. */
 export interface Asked {
   checks: number
   runs: number

@@ -170,7 +170,7 @@ async function tripsOf(
 ): Promise<number[]> {
   const { store, asked } = counted(inner())
   const limiter = limiterOn(make(store), clock, policies)
-  // What is read once, such as a list of shards.
+  // Reads that are made once, such as that of a list of shards.
   await limiter.peek({ tenant: 'acme', model: 'm0' }, { cost: { token: 0 } })
   const trips: number[] = []
   for (const { waitMs, pairs } of HISTORY) {

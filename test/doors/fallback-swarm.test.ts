@@ -120,7 +120,7 @@ describe.each(MAIN_STORES)('a budget in %s', (name) => {
     expect(denials).toHaveLength(statuses.get(429) ?? 0)
     expect(denials.length).toBeGreaterThan(0)
     for (const { decision, used } of told) {
-      // What was left has no room for the worst of each model before the one that is used.
+      // The budget that was left has no room for the worst of each model before the one that is used.
       const tried = decision.tried ?? []
       const passed = used === undefined ? MODELS : MODELS.slice(0, MODELS.indexOf(used))
       expect(tried.filter(({ allowed }) => !allowed)).toHaveLength(passed.length)

@@ -1,5 +1,14 @@
-import { createLimiter, dailyCap, slidingWindow, type Store } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  listen,
+  slidingWindow,
+  StoreError,
+  type Store,
+} from '@sluice/core'
+import { cacheDenials } from '@sluice/core/cache-denials'
 import { choices } from '@sluice/core/choices'
+import { memory } from '@sluice/core/memory'
 import { cancelById, fitRange, reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
@@ -64,6 +73,49 @@ describe.each(STORES_TO_TEST)('choices in %s', (name) => {
     const { policies } = await limiter.peek({ ...ACME, model: 'small' }, { cost: { token: 0 } })
     expect(policies.map(({ remaining }) => remaining)).toEqual([100, 2])
   })
+})
+
+describe('choices that are asked for one after the other', () => {
+  it('are no fault if one fits, and a look at the next has failed', async () => {
+    const inMemory = memory()
+    let asked = 0
+    const store: Store = {
+      ...inMemory,
+      async check(request) {
+        asked += 1
+        if (asked > 1) throw new StoreError('store_unreachable', 'gone')
+        return inMemory.check(request)
+      },
+    }
+    const onProblem = listen({ problem: () => {} })
+    const policies = [dailyCap({ name: 'daily', limit: 1, per: ['tenant'] })]
+    const limiter = createLimiter({ store, policies, extensions: [onProblem] })
+    const models = choices([{ subject: { model: 'a' } }, { subject: { model: 'b' } }])
+    const look = await limiter.peek(ACME, { choices: models })
+    expect([look.allowed, look.choice, look.degraded, asked]).toEqual([true, 0, undefined, 2])
+  })
+})
+
+it('all known to be denied are denied again without a call, and without a problem', async () => {
+  const problems: unknown[] = []
+  const limiter = createLimiter({
+    store: cacheDenials(memory()),
+    policies: [slidingWindow({ name: 'rpm', limit: 1, window: '1h', per: ['tenant', 'model'] })],
+    extensions: [listen({ problem: (problem) => void problems.push(problem) })],
+  })
+  const models = choices([{ subject: { model: 'a' } }, { subject: { model: 'b' } }])
+  const answers = []
+  for (let call = 0; call < 4; call += 1) {
+    const { allowed, choice, source } = await limiter.check(ACME, { choices: models })
+    answers.push([allowed, choice, source])
+  }
+  expect(answers).toEqual([
+    [true, 0, 'memory'],
+    [true, 1, 'memory'],
+    [false, 0, 'cache'],
+    [false, 0, 'cache'],
+  ])
+  expect(problems).toEqual([])
 })
 
 describe('choices are refused', () => {

@@ -80,15 +80,7 @@ export async function admit<Call extends PreparedCall>(
     }
   }
 
-  const end = (settleIt: () => Promise<Settled>): void => {
-    const { onError = logError } = options
-    const safe = settleWithRetry(settleIt).catch(onError)
-    try {
-      waitUntil?.(safe)
-    } catch (error) {
-      onError(error)
-    }
-  }
+  const end = (settleIt: () => Promise<Settled>): void => settleLater(tenant, settleIt)
   return {
     allowed: true,
     call,
@@ -103,6 +95,17 @@ export async function admit<Call extends PreparedCall>(
       end(() =>
         wasNeverSent(error) ? decision.cancel() : decision.settle(learned ? only(cost) : {}),
       ),
+  }
+}
+
+/** Settles a call after its answer. */
+function settleLater({ options, waitUntil }: CallTenant, settleIt: () => Promise<Settled>): void {
+  const { onError = logError } = options
+  const safe = settleWithRetry(settleIt).catch(onError)
+  try {
+    waitUntil?.(safe)
+  } catch (error) {
+    onError(error)
   }
 }
 

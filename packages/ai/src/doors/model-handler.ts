@@ -1,4 +1,4 @@
-import type { Subject } from '@sluice/core'
+import type { DeniedDecision, Subject } from '@sluice/core'
 import { Refusal, respond, type GuardOptions, type LimiterSource } from '@sluice/core/http'
 import {
   createStages,
@@ -82,6 +82,14 @@ type ModelHandler<Context extends unknown[]> = (
   ...context: Context
 ) => Promise<Response>
 
+const UNREACHABLE = {
+  status: 502,
+  code: 'upstream_unavailable',
+  message: 'The model is unreachable.',
+} as const
+/** If no model of a list could be reached: the official clients would try all of them again. */
+const NO_RETRY = { 'x-should-retry': 'false' } as const
+
 const RULES: OptionRules<ModelHandlerOptions> = {
   ...CALL_RULES,
   ...BODY_RULES,
@@ -126,11 +134,7 @@ export function modelHandler<Context extends unknown[]>(
   const stages = createStages<Context, Request, AdmittedCall<PreparedBody>>(
     options,
     limiterFor,
-    (reason, _, isCharge) =>
-      reason instanceof Refusal
-        ? errorResponse(reason.options, api)
-        : // Nobody pays for guesses.
-          denialResponse(reason, api, isCharge ? spentStatus : undefined),
+    (reason, _, isCharge) => refusalBy(reason, api, isCharge ? spentStatus : undefined),
   )
 
   return async (request, ...context) => {
@@ -153,7 +157,6 @@ export function modelHandler<Context extends unknown[]>(
     )
     if (outcome.kind === 'pass') return new Response(null, { status: 204 })
     if (outcome.kind === 'refuse') return outcome.response
-    const { subject } = outcome
     let { headers } = outcome
     let answer: Response
     try {
@@ -164,7 +167,13 @@ export function modelHandler<Context extends unknown[]>(
             headers = decideAnew(request, admitted.decision, options.headers)
           }
           const { bodyFor, model, url } = admitted.call
-          const toSend = { body: bodyFor(admitted.output), signal: charged, api, model, subject }
+          const toSend = {
+            body: bodyFor(admitted.output),
+            signal: charged,
+            api,
+            model,
+            subject: outcome.subject,
+          }
           return typeof send === 'function'
             ? send(toSend, request, ...context)
             : callUpstream(url ?? send.url, send, toSend)
@@ -176,13 +185,20 @@ export function modelHandler<Context extends unknown[]>(
       answer = await hideOperator(answered, upstream?.key)
     } catch (error) {
       if (!signal.aborted) onError(error)
-      const message = 'The model is unreachable.'
-      // No model of the list could be reached, and the official clients would try all of them again.
       const isEnd = options.fallbackModels && wasNeverSent(error)
-      const retry = isEnd ? { 'x-should-retry': 'false' } : {}
-      const failure = { status: 502, code: 'upstream_unavailable', message, headers: retry }
-      answer = errorResponse(failure, api)
+      answer = errorResponse({ ...UNREACHABLE, ...(isEnd && { headers: NO_RETRY }) }, api)
     }
     return respond({ headers, call: undefined }, () => answer)
   }
+}
+
+/** Returns the answer to a call that is not sent. @param spentStatus Nobody pays for guesses: they have none. */
+function refusalBy(
+  reason: Refusal | DeniedDecision,
+  api: ModelApi,
+  spentStatus: CallOptions['spentStatus'],
+): Response {
+  return reason instanceof Refusal
+    ? errorResponse(reason.options, api)
+    : denialResponse(reason, api, spentStatus)
 }

@@ -29,7 +29,7 @@ export interface Outcome {
   readonly alternatives?: readonly Pick<Outcome, 'id' | 'entries'>[]
   /** With choices, returns the outcome after `explain` has changed the waits of all that were tried. */
   readonly explained?: (explain: (one: Outcome) => void) => Outcome
-  /** Those that the store may have charged without an answer, beside this one. */
+  /** The other choices. The store may have charged one of them, if it has not answered. */
   readonly unheard?: readonly Outcome[]
   /** The same call decided a second time, without an answer of the store, which may have charged it. */
   readonly unanswered?: Outcome

@@ -21,7 +21,7 @@ export interface CancelByIdOptions<Unit extends string = string> {
 
 /**
  * Gives back what a process has reserved under an `id` of yours, if it has died before it told anybody its data: for
- * work that is done again. Whatever became of that reservation, it charges nothing from then on. Two round trips; of choices, one
+ * work that is done again. That reservation charges nothing from then on, in any case. Two round trips; of choices, one
  * more for each.
  *
  * Units that leases have served in the process that died, and stripes, stay charged.

@@ -1,6 +1,8 @@
 import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { DecideCall, Outcome } from '../limiter/outcome.ts'
+import type { ResolvedEntry } from '../limiter/resolve.ts'
+import type { SettlementMark } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import { runInBackground, type WaitUntil } from '../internal/background.ts'
@@ -99,16 +101,7 @@ export async function reserve<
   const decideCall: DecideCall = {
     ...call,
     id,
-    markFor: (ofMark, entries) => {
-      // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner.
-      const slotTimes = entries.map(({ policy }) =>
-        settlementOf(policy) && policy.algorithm.traits?.held ? policy.windowMs : 0,
-      )
-      const ttlMs = Math.max(settleWithinMs, ...slotTimes)
-      return unsettled && entries.length > 0
-        ? unsettled.mark(ofMark, entries, settleWithinMs, ttlMs)
-        : keepingMark(ofMark, ttlMs)
-    },
+    markFor: (ofMark, entries) => markOf(ofMark, entries, settleWithinMs, unsettled),
   }
   let outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
@@ -151,6 +144,23 @@ export async function reserve<
     ...grantedOf(outcome),
   }
   return { ...decision, ...reserved }
+}
+
+/** Creates the mark of a reservation. */
+function markOf(
+  id: string,
+  entries: readonly ResolvedEntry[],
+  settleWithinMs: number,
+  unsettled: Unsettled | undefined,
+): SettlementMark {
+  // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner.
+  const slotTimes = entries.map(({ policy }) =>
+    settlementOf(policy) && policy.algorithm.traits?.held ? policy.windowMs : 0,
+  )
+  const ttlMs = Math.max(settleWithinMs, ...slotTimes)
+  return unsettled && entries.length > 0
+    ? unsettled.mark(id, entries, settleWithinMs, ttlMs)
+    : keepingMark(id, ttlMs)
 }
 
 /** Releases reservations that were not settled in time. Returns how many: 0 if the store fails, so the denial stands. */
