@@ -7,6 +7,8 @@ interface StandardDimensions<Plan extends string = string> {
   readonly user?: string | undefined
   readonly route?: string | undefined
   readonly model?: string | undefined
+  /** The model that was requested, if another one may answer: a door with `fallbackModels` sets it. */
+  readonly askedModel?: string | undefined
   /** Picks the plan whose limits apply. */
   readonly plan?: Plan | undefined
   /** Equal for a call and its retries, such as an idempotency key. A dashboard counts such calls once. */

@@ -1,22 +1,10 @@
-import type { Decision, PolicyState, Subject } from '@sluice/core'
+import type { Decision, PolicyState } from '@sluice/core'
 
 /** The outcome of a decision, as spans and metrics name it. */
 export type Outcome = 'allowed' | 'delayed' | 'denied'
 
 export const outcomeOf = ({ allowed, delayMs }: Decision): Outcome =>
   allowed ? (delayMs > 0 ? 'delayed' : 'allowed') : 'denied'
-
-/**
- * Returns the model asked for, and that of the choice that was charged. Nothing without choices. A door that decides anew
- * after a failure names the model that was asked for; otherwise it is that of the first choice.
- */
-export function modelsOf(
-  { allowed, tried }: Decision,
-  subject: Subject & { readonly askedModel?: string | undefined },
-): readonly (string | undefined)[] {
-  const asked = subject.askedModel ?? tried?.[0]?.subject['model']
-  return asked === undefined ? [] : [asked, allowed ? subject.model : undefined]
-}
 
 /** Returns the policy that denied or delayed, if one did. */
 export function policyThatActed({

@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { Decision, Subject } from '@sluice/core'
-import { bindingPolicy, costBy, modelsOf, outcomeOf } from './decision-facts.ts'
+import { modelsOf } from '@sluice/core/internal/limiter'
+import { bindingPolicy, costBy, outcomeOf } from './decision-facts.ts'
 import { LABELS, SPAN } from './names.ts'
 
 /** Returns the attributes of the span of one decision. Those that are `undefined` are left out. */
@@ -9,7 +10,7 @@ export function decisionAttributes(
   subject: Subject,
   reservation: string | undefined,
 ): Attributes {
-  const { policies, source, degraded, plan, reason, delayMs, retryAfterMs } = decision
+  const { policies, source, degraded, plan, reason, delayMs, retryAfterMs, tried } = decision
   const binding = bindingPolicy(decision)
   const [asked = subject.model, used] = modelsOf(decision, subject)
   const shadows = policies.filter(({ fits, enforced }) => !fits && !enforced)
@@ -20,7 +21,7 @@ export function decisionAttributes(
     [LABELS.plan]: plan,
     [LABELS.model]: asked,
     [LABELS.response]: used,
-    [SPAN.passedOver]: decision.tried?.flatMap(({ violated }) => violated?.name ?? []),
+    [SPAN.passedOver]: tried?.flatMap(({ violated }) => violated?.name ?? []),
     [SPAN.policies]: policies.map(({ name }) => name),
     [SPAN.limit]: binding?.limit,
     [SPAN.remaining]: binding?.remaining,

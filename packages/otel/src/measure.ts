@@ -1,14 +1,8 @@
 import type { Decision, ExtensionContext, LimiterEvents, Listeners, Subject } from '@sluice/core'
 import { assertPositiveInteger } from '@sluice/core/internal'
+import { modelsOf } from '@sluice/core/internal/limiter'
 import { boundedValues } from './bounded.ts'
-import {
-  costBy,
-  modelsOf,
-  outcomeOf,
-  policyThatActed,
-  shareUsed,
-  unitsBy,
-} from './decision-facts.ts'
+import { costBy, outcomeOf, policyThatActed, shareUsed, unitsBy } from './decision-facts.ts'
 import type { MetricName } from './metric-table.ts'
 import type { Labels } from './names.ts'
 

@@ -2,6 +2,7 @@
 export { assertCost, costIn } from '../cost.ts'
 export { assertSubject } from './call.ts'
 export { reportCut } from './cut-answer.ts'
+export { modelsOf } from './models-of.ts'
 export { reportModelEnd } from './model-end.ts'
 export { writeOperation } from './records.ts'
 export { onRoutes, policiesToReset } from './reset.ts'

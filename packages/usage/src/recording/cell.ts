@@ -1,5 +1,5 @@
 import type { Decision, PolicyRule, PolicyState, Subject } from '@sluice/core'
-import { countingOf } from '@sluice/core/internal/limiter'
+import { countingOf, modelsOf } from '@sluice/core/internal/limiter'
 
 /**
  * The families of cells: allowed requests, denied requests, those denied because the store failed, estimates of
@@ -76,20 +76,16 @@ export function policyCell(
   }
 }
 
-/**
- * Returns the cell of a request with choices of a model; `undefined` without any. A door that decides anew after a failure
- * names the model that was asked for.
- */
+/** Returns the cell of a request with choices of a model; `undefined` without any. */
 export function choiceCell(
   tenant: string,
   subject: Subject,
-  { allowed, tried: [first] = [] }: Pick<Decision, 'allowed' | 'tried'>,
+  decision: Pick<Decision, 'allowed' | 'tried'>,
 ): CellId | undefined {
-  const asked = text(valueOf(subject, 'askedModel') || first?.subject.model)
-  if (asked === '') return undefined
-  const models = [asked, allowed ? text(subject.model) : '']
-  const policy = first?.violated?.name ?? ''
-  return { family: 'c', parts: [tenant, text(subject.route), ...models, policy] }
+  const models = modelsOf(decision, subject)
+  if (models.length === 0) return undefined
+  const policy = decision.tried?.[0]?.violated?.name ?? ''
+  return { family: 'c', parts: [tenant, text(subject.route), ...models.map(text), policy] }
 }
 
 /**
