@@ -1,8 +1,12 @@
 import type { StoreErrorCode } from './errors.ts'
 
-/** The reason for which a policy denies. */
+/** The reason for which a policy denies. `quota_exceeded` is that of a calendar week or year. */
 export type PolicyReason =
-  'rate_limit_exceeded' | 'daily_quota_exceeded' | 'monthly_quota_exceeded' | 'concurrency_exceeded'
+  | 'rate_limit_exceeded'
+  | 'daily_quota_exceeded'
+  | 'monthly_quota_exceeded'
+  | 'quota_exceeded'
+  | 'concurrency_exceeded'
 
 /**
  * The reason for a denial: a policy is used up; the cost is larger than a policy's limit and can never
@@ -29,6 +33,11 @@ export interface PolicyState {
   readonly windowMs: number
   /** Milliseconds until used units return: at the end of a fixed window, or when a sliding window's oldest entry expires. */
   readonly resetMs: number
+  /**
+   * The end of this period as local time with its zone (RFC 9557), such as `2026-12-01T00:00:00+01:00[Europe/Berlin]`.
+   * `undefined` without a calendar.
+   */
+  readonly resetsAt?: string | undefined
   /** True if the cost fits this policy. */
   readonly fits: boolean
   /** True if the cost was charged. */

@@ -4,6 +4,8 @@ import { limitedFetch, modelHandler } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
 import { post, PRICES, QUESTION, subject } from '../doors.ts'
 
+const QUOTAS = ['daily_quota_exceeded', 'monthly_quota_exceeded', 'quota_exceeded'] as const
+
 type Call = () => Promise<Response>
 
 /** Options beside the subject and the prices. */
@@ -67,8 +69,9 @@ describe.each(Object.entries(DOORS))('%s', (_, open) => {
     }
   })
 
-  it('says of a spent quota what a client of OpenAI looks for, also with 402 and without a time', async () => {
-    const limiter = limiterOf(dailyCap({ name: 'daily', limit: 1, per: ['tenant'] }))
+  it.each(QUOTAS)('says of %s what a client of OpenAI looks for, also with 402', async (reason) => {
+    const daily = dailyCap({ name: 'daily', limit: 1, per: ['tenant'] })
+    const limiter = limiterOf(() => daily().map((rule) => Object.assign({}, rule, { reason })))
     const call = open(limiter, () => Response.json({}), { spentStatus: 402 })
     await call()
     const answer = await call()

@@ -5,6 +5,7 @@ import { MIDNIGHT } from '../../support/times.ts'
 import { denied, setUpAtMidnight, outage, state } from './support.ts'
 
 const FORMATS: DenialFormat[] = ['default', 'nested', 'problem', 'openai']
+const QUOTAS = ['daily_quota_exceeded', 'monthly_quota_exceeded', 'quota_exceeded'] as const
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 
 /** A limiter that has been asked until it denied. */
@@ -79,6 +80,31 @@ describe('a denial', () => {
     const { message, ...error } = body['error'] as Record<string, unknown>
     expect(error).toEqual({ type, param: null, code })
     expect(message).toMatch(/^This call may cost 1; 0 of 1 requests /)
+  })
+
+  it.each(QUOTAS)('openai: a policy with the reason %s is a spent quota', async (reason) => {
+    const fields = { reason, fits: false, retryAfterMs: 90_000 }
+    const decision = denied(state({ name: 'quota', ...fields }))
+    expect(await read(tooManyRequests(decision, { format: 'openai' }))).toMatchObject({
+      error: {
+        message: expect.stringMatching(/ until 01 Jan 2026 00:01:30 GMT\.$/) as string,
+        type: 'insufficient_quota',
+        code: 'insufficient_quota',
+      },
+    })
+  })
+
+  it.each(QUOTAS)('default, nested and problem: the code is %s itself', async (reason) => {
+    const decision = denied(state({ name: 'quota', reason, fits: false, retryAfterMs: 90_000 }))
+    const bodies = ['default', 'nested', 'problem'] as const
+    const [plain, nested, problem] = await Promise.all(
+      bodies.map((format) => read(tooManyRequests(decision, { format }))),
+    )
+    expect([plain, nested, problem]).toMatchObject([
+      { error: reason },
+      { error: { code: reason } },
+      { code: reason },
+    ])
   })
 
   it('openai: names tokens as tokens, and an outage as a server error', async () => {

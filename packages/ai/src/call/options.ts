@@ -28,7 +28,7 @@ export interface CallOptions
    */
   readonly onIncomplete?: 'keep' | 'counted'
   /**
-   * The status of a denial by a daily or monthly budget that is used up: 429, or 402 (Payment Required),
+   * The status of a denial by a used-up budget of a day, week, month or year: 429, or 402 (Payment Required),
    * which asks the client to pay instead of to wait. @default 429
    */
   readonly spentStatus?: 402 | 429

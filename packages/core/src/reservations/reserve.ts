@@ -126,7 +126,7 @@ export async function reserve<
   if (unheard.length > 0) {
     runInBackground(cancelUnheard(unheard.map(dataOf), runtime), call.waitUntil)
   }
-  if (!decision.allowed) return decision
+  if (!decision.allowed) return decision as DeniedDecision & Chosen<List>
   if (unsettled && decision.choice) {
     // Better choices that dead holders have used up are free for the next call.
     const passedOver = outcome.alternatives?.slice(0, decision.choice) ?? []

@@ -161,8 +161,8 @@ function factOf(
   rules: readonly PolicyRule[],
 ): PolicyFact {
   const { name, unit, limit, remaining, cost, charged, windowMs, resetMs, fits, enforced } = state
-  // A cap ends with its day or month. Another window may last from the newest charge on.
-  const isCap = /^(daily|monthly)_/.test(state.reason)
+  // A cap ends with its period of the calendar. Another window may last from the newest charge on.
+  const isCap = /quota_/.test(state.reason)
   const freshMs = isCap ? resetMs : windowMs
   const fact = { name, unit, limit, remaining, cost, charged, windowMs, freshMs, fits, enforced }
   const byRoute = route !== undefined && state.scope.split('+').includes('route')

@@ -79,7 +79,7 @@ export function tooManyRequests(decision: DeniedDecision, options: DenialOptions
   return errorResponse(facts, options.format, rateLimitHeaders(decision, options.headers))
 }
 
-const isQuota = (reason: string): boolean => /_quota_/.test(reason)
+const isQuota = (reason: string): boolean => /quota_/.test(reason)
 
 /** Returns a sentence with the numbers of the headers: those of the policy that denies, and the time. */
 function message(
