@@ -3,7 +3,7 @@ import { concurrency, createLimiter, fixedWindow, leakyBucket, type Limiter } fr
 import { reserving } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { perMinute, setUpAtMidnight } from '../../core/http/support.ts'
+import { denied, perMinute, setUpAtMidnight, state } from '../../core/http/support.ts'
 import { ACME } from '../../support/limiters.ts'
 import { MIDNIGHT } from '../../support/times.ts'
 import { holdTimers, storeDown } from '../support.ts'
@@ -71,6 +71,29 @@ describe.each(SDKS)('a tool in %s of the SDK', (_, { inMemory }) => {
         }),
       },
     })
+  })
+
+  it.each([
+    ['says the local time of a calendar once', 0, ''],
+    [
+      'says the time in UTC where another limit denies for longer',
+      1_000,
+      ' It is reset at 2026-01-31T23:00:01Z.',
+    ],
+  ])('%s', async (__, longerMs, end) => {
+    const retryAfterMs = Date.parse('2026-01-31T23:00:00Z') - MIDNIGHT
+    const resetsAt = '2026-02-01T00:00:00+01:00[Europe/Berlin]'
+    const reason = 'monthly_quota_exceeded'
+    const decision = {
+      ...denied(state({ name: 'monthly', reason, fits: false, retryAfterMs, resetsAt })),
+      retryAfterMs: retryAfterMs + longerMs,
+    }
+    const call = await connect({ ...perMinute(1), check: () => Promise.resolve(decision) })
+    const answer = await call()
+    const [content] = answer.content as { text: string }[]
+    expect(content?.text.endsWith(end)).toBe(true)
+    expect(content?.text.match(/2026-0/g)).toHaveLength(1)
+    expect(facts(answer)).toMatchObject({ resetsAt })
   })
 
   it('has the code of the option in its denials', async () => {

@@ -1,5 +1,6 @@
 import type { Limiter, PolicyState } from '@sluice/core'
 import { listApiKeys, type ApiKey } from '@sluice/core/api-keys'
+import { localTimeText } from '@sluice/core/internal/text'
 import { html, type Html } from './html.ts'
 import type { Scope } from './query.ts'
 import { amountOf, durationOf, unitOf } from './words.ts'
@@ -56,10 +57,11 @@ const byLastUse = (a: ApiKey, b: ApiKey): number => (b.lastUsedAt ?? 0) - (a.las
 const nameOf = ({ tenant = '', team, user, key }: Member): string =>
   [tenant, team, user, key].filter(Boolean).join(', ')
 
-function limit({ name, scope, unit, burst, remaining, resetMs }: PolicyState): Html {
+function limit({ name, scope, unit, burst, remaining, resetMs, resetsAt }: PolicyState): Html {
   const used = Math.max(0, burst - remaining)
   const text = `${amountOf(unit, used)} of ${amountOf(unit, burst)} used`
-  const back = used > 0 && resetMs > 0 ? `, back in ${durationOf(resetMs)}` : ''
+  const end = resetsAt === undefined ? '' : `, at ${localTimeText(resetsAt)}`
+  const back = used > 0 && resetMs > 0 ? `, back in ${durationOf(resetMs)}${end}` : ''
   const share = burst === 0 ? 0 : Math.min(100, (100 * used) / burst)
   return html`<li>
     <p class="sluice-limit">

@@ -37,6 +37,8 @@ export function ownUsage(limiter: Limiter, findSubject: CallParts['findSubject']
         used: amountOf(state, usedOf(state)),
         remaining: amountOf(state, state.remaining),
         resets_at: new Date(at + state.resetMs).toISOString(),
+        // As RFC 9557 has it, with a calendar.
+        resets_at_local: state.resetsAt,
       })),
     }
     return Response.json(body, { headers: { ...headers, 'cache-control': 'no-store' } })

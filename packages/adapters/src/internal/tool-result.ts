@@ -35,14 +35,20 @@ export async function refusedResult(
   const text = await response.text()
   // Without a body, the client is gone.
   const body = (text === '' ? { message: 'Cancelled.' } : JSON.parse(text)) as Partial<DenialBody>
-  const { message = '', resetAt } = body
-  const end = typeof resetAt === 'number' ? ` It is reset at ${isoSeconds(resetAt)}.` : ''
+  const end = endOf(body)
   const facts = code === undefined ? body : { code, ...body }
   return {
     isError: true,
-    content: [{ type: 'text', text: message + end }],
+    content: [{ type: 'text', text: (body.message ?? '') + end }],
     _meta: { [META]: facts },
   }
+}
+
+/** Returns when the tool may be called again: nothing if that is the end of a calendar's period, which the message has. */
+function endOf({ resetAt, resetsAt = '' }: Partial<DenialBody>): string {
+  if (typeof resetAt !== 'number') return ''
+  const isInMessage = Date.parse(resetsAt.replace(/\[.*/, '')) === resetAt * 1_000
+  return isInMessage ? '' : ` It is reset at ${isoSeconds(resetAt)}.`
 }
 
 /** Adds the limits' headers to a result, unless it is the denial of a limiter further in. */

@@ -10,7 +10,7 @@ import {
 import { attempt, adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { lookInStore, settingsOf, settingText, usedOf } from '@sluice/core/internal/operator'
-import { durationText, subjectText, unitsText } from '@sluice/core/internal/text'
+import { durationText, localTimeText, subjectText, unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { asCommandError, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
@@ -143,6 +143,12 @@ function adaptedAmong(limiter: Limiter, policies: readonly PolicyState[]): Adapt
   })
 }
 
+/** Returns the time until used units return, and with a calendar the local time. */
+function returnText({ resetMs, resetsAt }: PolicyState): string {
+  const wait = resetMs > 0 ? `in ${durationText(resetMs)}` : ''
+  return resetsAt === undefined ? wait : `${wait}, at ${localTimeText(resetsAt)}`
+}
+
 function useText(
   subject: Readonly<Record<string, string>>,
   { plan, policies, skipped }: Decision,
@@ -155,7 +161,7 @@ function useText(
     unitsText(state.burst, state.unit),
     unitsText(state.remaining, state.unit),
     state.unit,
-    state.resetMs > 0 ? `in ${durationText(state.resetMs)}` : '',
+    returnText(state),
     state.enforced ? '' : 'shadow',
   ])
   return [

@@ -45,6 +45,8 @@ export interface PolicyDenial {
    * is a guess: nobody knows when one ends.
    */
   readonly retryAfterMs: number | null
+  /** The end of this period as local time with its zone (RFC 9557). Only with a calendar. */
+  readonly resetsAt?: string
   /** `undefined` if no limit helps, or the policy counts in parts: with stripes or a lease. */
   readonly raise: Raise | undefined
 }
@@ -99,10 +101,11 @@ async function denialBy(
   runtime: LimiterRuntime,
   call: DecideCall,
 ): Promise<PolicyDenial> {
-  const { name: policy, reason, unit, burst: most, remaining, cost, retryAfterMs } = state
+  const { name: policy, reason, unit, burst: most, remaining, cost, retryAfterMs, resetsAt } = state
   const used = Math.max(0, most - remaining)
   const raise = await raiseFor(state, runtime, call)
-  return { policy, reason, unit, used, most, cost, retryAfterMs, raise }
+  const end = resetsAt === undefined ? {} : { resetsAt }
+  return { policy, reason, unit, used, most, cost, retryAfterMs, ...end, raise }
 }
 
 /** The most decisions to search for a limit. */

@@ -32,8 +32,8 @@ function denialsText({ decision, denials, fittingCost }: Explanation): string[] 
   ]
 }
 
-const denialText = ({ policy, unit, used, most, cost }: PolicyDenial): string =>
-  `Denied by ${policy}: ${usedText(used, most, unit)}, and it asks for ${unitsText(cost, unit)}.`
+const denialText = ({ policy, unit, used, most, cost, resetsAt }: PolicyDenial): string =>
+  `Denied by ${policy}: ${usedText(used, most, unit, resetsAt)}, and it asks for ${unitsText(cost, unit)}.`
 
 function othersText({ decision, denials }: Explanation): string[] {
   const names = new Set(denials.map(({ policy }) => policy))
@@ -47,8 +47,8 @@ function othersText({ decision, denials }: Explanation): string[] {
   ]
 }
 
-const stateText = ({ name, burst, remaining, unit, enforced }: PolicyState): string =>
-  `${name}: ${usedText(Math.max(0, burst - remaining), burst, unit)}${enforced ? '' : ', in shadow'}`
+const stateText = ({ name, burst, remaining, unit, enforced, resetsAt }: PolicyState): string =>
+  `${name}: ${usedText(Math.max(0, burst - remaining), burst, unit, resetsAt)}${enforced ? '' : ', in shadow'}`
 
 function waitText(denials: readonly PolicyDenial[], retryAfterMs: number | null): string {
   if (retryAfterMs === null) return 'It never fits: it asks for more than the limit.'

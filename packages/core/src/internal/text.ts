@@ -33,9 +33,14 @@ export function unitsText(count: number | 'unlimited', unit: string): string {
 export const amountText = (count: number, unit: string): string =>
   unit === 'usd' ? unitsText(count, unit) : `${count} ${unit}${count === 1 ? '' : 's'}`
 
-/** Returns the used part of a limit: `3 of 60 requests used`. */
-export const usedText = (used: number, most: number, unit: string): string =>
-  `${unitsText(used, unit)} of ${amountText(most, unit)} used`
+/** Returns the used part of a limit: `3 of 60 requests used`, with the end of its period if it has a calendar. */
+export const usedText = (
+  used: number,
+  most: number,
+  unit: string,
+  resetsAt: string | undefined,
+): string =>
+  `${unitsText(used, unit)} of ${amountText(most, unit)} used${resetsAt === undefined ? '' : ` in the period${untilText(resetsAt)}`}`
 
 /** Returns a cost as a sentence: `It asks for 1 request and $0.05.`, and the denial that it is the cost of. */
 export function asksText(cost: Readonly<Record<string, number>>, deniedAt?: number): string {
@@ -46,7 +51,8 @@ export function asksText(cost: Readonly<Record<string, number>>, deniedAt?: numb
 
 /** The facts of a choice that a sentence about it has. */
 export type ChoiceFacts = Pick<TriedChoice, 'subject' | 'allowed' | 'retryAfterMs'> & {
-  readonly violated?: Pick<PolicyState, 'name' | 'unit' | 'remaining' | 'cost'> | undefined
+  readonly violated?:
+    Pick<PolicyState, 'name' | 'unit' | 'remaining' | 'cost' | 'resetsAt'> | undefined
 }
 
 /** The most choices that are kept or sent, and the most characters of a value of theirs. */
@@ -61,8 +67,9 @@ function factsOf({ subject, allowed, violated, retryAfterMs }: ChoiceFacts): Cho
   const cut = Object.entries(subject).map(([name, value]) => [name, value.slice(0, MAX_VALUE)])
   const facts = { subject: Object.fromEntries(cut) as typeof subject, allowed, retryAfterMs }
   if (!violated) return facts
-  const { name, unit, remaining, cost } = violated
-  return { ...facts, violated: { name, unit, remaining, cost } }
+  const { name, unit, remaining, cost, resetsAt } = violated
+  const end = resetsAt === undefined ? {} : { resetsAt }
+  return { ...facts, violated: { name, unit, remaining, cost, ...end } }
 }
 
 /** The verbs of a sentence about now, and of one about a decision that was recorded. */
@@ -100,10 +107,10 @@ export function choiceTexts(tried: readonly ChoiceFacts[] = [], wasRecorded = fa
     const fits = `${winner === choice ? 'less of it' : winner} ${verbs.fits}`
     const end = winner === undefined ? `it ${wait}` : fits
     if (!violated) return `${choice}: no store has answered; ${end}`
-    const { name, unit, remaining, cost } = violated
-    const left = amountText(remaining, unit)
+    const { name, unit, remaining, cost, resetsAt } = violated
+    const left = `${amountText(remaining, unit)} left${untilText(resetsAt)}`
     const asked = `${unit === 'usd' ? verbs.costs : verbs.asks} ${amountText(cost, unit)}`
-    return `${choice}: ${name} ${verbs.has} ${left} left and it ${asked}; ${end}`
+    return `${choice}: ${name} ${verbs.has} ${left} and it ${asked}; ${end}`
   })
 }
 
@@ -112,6 +119,14 @@ export function choiceName(subject: TriedChoice['subject']): string {
   const values = Object.values(subject)
   return values.length === 1 ? nameText(String(values[0])) : subjectText(subject)
 }
+
+/** Returns the end of a period of a calendar (RFC 9557) as a person reads it: `2026-12-01 00:00 (Europe/Berlin)`. */
+export const localTimeText = (resetsAt: string): string =>
+  resetsAt.replace(/T(.{5})[^[]*.(.*)]/, ' $1 ($2)')
+
+/** Returns the end of a period in a sentence: ` until 2026-12-01 00:00 (Europe/Berlin)`, and nothing without a calendar. */
+const untilText = (resetsAt: string | undefined): string =>
+  resetsAt === undefined ? '' : ` until ${localTimeText(resetsAt)}`
 
 /** Returns a time as a person reads it: `2026-11-28 18:00Z`. */
 export const timeText = (time: Date | number): string =>

@@ -14,6 +14,7 @@ export type DeniedPolicy = Pick<
   | 'fits'
   | 'enforced'
   | 'retryAfterMs'
+  | 'resetsAt'
 >
 
 /** A denial as it was recorded. */
@@ -73,6 +74,7 @@ export function denialOf(
       fits: state.fits,
       enforced: state.enforced,
       retryAfterMs: state.retryAfterMs,
+      resetsAt: state.resetsAt,
     })),
     ...(tried && { tried: choiceFacts(tried) }),
   }

@@ -55,8 +55,8 @@ export function denyingText({ policies, reason }: RecordedDenial): string {
 
 const isDenying = ({ fits, enforced }: DeniedPolicy): boolean => enforced && !fits
 
-const stateText = ({ name, unit, burst, remaining }: DeniedPolicy): string =>
-  `${name}: ${usedText(burst - remaining, burst, unit)}`
+const stateText = ({ name, unit, burst, remaining, resetsAt }: DeniedPolicy): string =>
+  `${name}: ${usedText(burst - remaining, burst, unit, resetsAt)}`
 
 function laterText({ reason, retryAfterMs }: RecordedDenial): string {
   if (retryAfterMs === null) return 'It could never fit: it asked for more than the limit.'

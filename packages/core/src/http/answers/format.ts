@@ -1,8 +1,8 @@
 /**
  * The shape of a denial's body:
  *
- * - `default`: `{ error, message, policy, scope, retryAfter, resetAt }`;
- * - `nested`: `{ error: { code, message, policy, scope, retryAfter, resetAt } }`;
+ * - `default`: `{ error, message, policy, scope, retryAfter, resetAt }`, and `resetsAt` with a calendar;
+ * - `nested`: `{ error: { code, message, … } }`, with the same fields;
  * - `problem`: `application/problem+json` (RFC 9457) with the problem types of
  *   draft-ietf-httpapi-ratelimit-headers-11;
  * - `openai`: `{ error: { message, type, param, code } }`, as OpenAI's API answers.

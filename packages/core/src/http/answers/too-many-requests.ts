@@ -1,4 +1,5 @@
 import type { DeniedDecision } from '../../decision.ts'
+import { localTimeText } from '../../internal/text.ts'
 import { errorResponse, type DenialFormat, type ErrorFacts } from './format.ts'
 import {
   enforcedPolicies,
@@ -29,6 +30,11 @@ export interface DenialBody {
   readonly retryAfter: number | null
   /** Time from which the request fits, in epoch seconds, rounded up; `null` if it never can. */
   readonly resetAt: number | null
+  /**
+   * The end of the denying policy's period as local time with its zone (RFC 9557), if it has a calendar:
+   * `2026-12-01T00:00:00+01:00[Europe/Berlin]`.
+   */
+  readonly resetsAt?: string | undefined
 }
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
@@ -44,6 +50,7 @@ export function denialBody(decision: DeniedDecision): DenialBody {
     scope: violated?.scope ?? null,
     retryAfter,
     resetAt: retryAfterMs === null ? null : Math.ceil((at + retryAfterMs) / 1000),
+    resetsAt: violated?.resetsAt,
   }
 }
 
@@ -88,7 +95,7 @@ function message(
 ): string {
   let end = retryAfter === null ? '. It never fits.' : `. Retry in ${retryAfter} s.`
   if (!violated) return `Rate limiting is unavailable${end}`
-  const { burst, unit, name, cost, remaining } = violated
+  const { burst, unit, name, cost, remaining, resetsAt } = violated
   const isMoney = unit === 'usd'
   const units = (count: number) =>
     isMoney ? `$${(count / 1_000_000).toFixed(count % 10_000 ? 6 : 2)}` : count
@@ -96,7 +103,7 @@ function message(
   if (violated.retryAfterMs !== retryAfterMs) end = `. Another limit denies for longer${end}`
   // A quota ends at a time of the calendar.
   else if (isQuota(reason))
-    end = ` until ${new Date(at + Number(retryAfterMs)).toUTCString().slice(5)}.`
+    end = ` until ${resetsAt ? localTimeText(resetsAt) : new Date(at + Number(retryAfterMs)).toUTCString().slice(5)}.`
   if (reason === 'concurrency_exceeded') end = `; more is held by calls in flight${end}`
   return `This call may cost ${units(cost)}; ${units(remaining)} of ${units(burst)}${isMoney ? '' : ` ${unit}s`} of policy "${name}" ${isMoney ? 'is' : 'are'} left${end}`
 }
