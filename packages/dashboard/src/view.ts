@@ -37,6 +37,8 @@ export interface PolicyView {
   readonly windowMs: number
   /** The time after which nothing of what is counted now counts any more. */
   readonly freshAt: number
+  /** The end of this period as local time with its zone (RFC 9557). Only with a calendar. */
+  readonly resetsAt?: string | undefined
   /** The requests that it has denied, or would have denied if it is a shadow. */
   readonly denied: number
   readonly enforced: boolean

@@ -1,3 +1,4 @@
+import { localTimeText } from '@sluice/core/internal/text'
 import type { ReactNode } from 'react'
 import type { ChoiceView, PolicyView, TenantView } from '../view.ts'
 import { leftAt } from './merge.ts'
@@ -53,7 +54,7 @@ interface LimitProps {
 }
 
 function Limit({ policy, tenant, now }: LimitProps): ReactNode {
-  const { unit, limit, denied, enforced, name, adapted } = policy
+  const { unit, limit, denied, enforced, name, adapted, resetsAt, freshAt } = policy
   const left = leftAt(policy, now)
   const used = limit - left
   const title = titleOf(policy)
@@ -82,6 +83,7 @@ function Limit({ policy, tenant, now }: LimitProps): ReactNode {
       <p className="sluice-hint">
         {text}
         {denied > 0 && `, ${countOf(denied)} ${enforced ? 'denied' : 'would be denied'}`}
+        {resetsAt !== undefined && now < freshAt && `, resets at ${localTimeText(resetsAt)}`}
       </p>
       {adapted && (
         <p className="sluice-hint">

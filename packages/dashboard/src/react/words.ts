@@ -22,6 +22,8 @@ export function titleOf({ unit, windowMs, route }: PolicyView): string {
 
 function spanOf(windowMs: number): string {
   if (windowMs === DAY_MS) return 'a day'
+  if (windowMs === 7 * DAY_MS) return 'a week'
+  if (windowMs > 360 * DAY_MS) return 'a year'
   if (windowMs > 27 * DAY_MS) return 'a month'
   if (windowMs === MINUTE_MS) return 'a minute'
   if (windowMs === 60 * MINUTE_MS) return 'an hour'

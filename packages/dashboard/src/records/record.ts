@@ -5,7 +5,16 @@ import { choiceFacts, type ChoiceFacts } from '@sluice/core/internal/text'
 /** A policy's state in one decision, as far as a dashboard shows it. */
 export type PolicyFact = Pick<
   PolicyState,
-  'name' | 'unit' | 'limit' | 'remaining' | 'cost' | 'charged' | 'windowMs' | 'fits' | 'enforced'
+  | 'name'
+  | 'unit'
+  | 'limit'
+  | 'remaining'
+  | 'cost'
+  | 'charged'
+  | 'windowMs'
+  | 'resetsAt'
+  | 'fits'
+  | 'enforced'
 > & {
   /** Milliseconds after which nothing of what is counted now counts any more. */
   readonly freshMs: number
@@ -161,6 +170,7 @@ function factOf(
   rules: readonly PolicyRule[],
 ): PolicyFact {
   const { name, unit, limit, remaining, cost, charged, windowMs, resetMs, fits, enforced } = state
+  const { resetsAt } = state
   // A cap ends with its period of the calendar. Another window may last from the newest charge on.
   const isCap = /quota_/.test(state.reason)
   const freshMs = isCap ? resetMs : windowMs
@@ -171,6 +181,7 @@ function factOf(
   return {
     ...fact,
     ...(isCap && { endsAt: at + resetMs }),
+    ...(resetsAt !== undefined && { resetsAt }),
     ...(byRoute && { route }),
     ...(most !== undefined && why !== undefined && { adapted: { most, why } }),
   }

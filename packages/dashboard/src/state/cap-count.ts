@@ -10,13 +10,20 @@ export const SAME_WINDOW_MS = 2_000
  */
 export class CapCount {
   readonly #endsAt: number
+  /** The earliest start of the window. */
+  readonly #since: number
   #before = Infinity
   #moved = 0
   /** The units that were charged without the store, which never sees them. */
   #outside = 0
 
-  constructor(endsAt: number) {
+  /**
+   * @param mostMs The longest that the window may be.
+   * @param before The window before it, if any was counted.
+   */
+  constructor(endsAt: number, mostMs: number, before?: CapCount) {
     this.#endsAt = endsAt
+    this.#since = Math.max(endsAt - mostMs, before ? before.#endsAt : 0)
   }
 
   /** The units that the store has counted. */
@@ -53,8 +60,8 @@ export class CapCount {
   }
 
   /** Counts units that a settlement has charged, or returned if negative, of a call decided at `at`. */
-  settle(units: number, at: number, windowMs: number, isDegraded: boolean): void {
-    if (at < this.#endsAt - windowMs) return
+  settle(units: number, at: number, isDegraded: boolean): void {
+    if (at < this.#since) return
     if (isDegraded) this.#outside += units
     else this.#moved += units
   }

@@ -139,8 +139,8 @@ export class Tenant {
       if (view.limiter !== limiter || view.unit === 'call') continue
       const units = (moved.overrun[view.unit] ?? 0) - (moved.returned[view.unit] ?? 0)
       const estimate = moved.stored?.[view.name] ?? 0
-      if (moved.stored) cap?.settle(-estimate, at, view.windowMs, true)
-      cap?.settle(units + estimate, at, view.windowMs, isDegraded && !moved.stored)
+      if (moved.stored) cap?.settle(-estimate, at, true)
+      cap?.settle(units + estimate, at, isDegraded && !moved.stored)
       if (cap) view.remaining = Math.max(0, view.limit - cap.stored)
       else if (!isDegraded)
         view.remaining = Math.min(view.limit, Math.max(0, view.remaining - units))
@@ -184,13 +184,16 @@ function countCap(
   isLatest: boolean,
   now: number,
 ): void {
-  const { limit, freshMs, windowMs, enforced, endsAt = 0 } = fact
+  const { limit, freshMs, windowMs, enforced, endsAt = 0, resetsAt } = fact
   const order = entry.cap?.compare(endsAt) ?? 1
   if (order < 0) return
-  const cap = order > 0 || !entry.cap ? new CapCount(endsAt) : entry.cap
+  // A day of a calendar may have 25 hours, and a period may be longer where its zone changes.
+  const mostMs = resetsAt === undefined ? windowMs : 2 * windowMs
+  const cap = order > 0 || !entry.cap ? new CapCount(endsAt, mostMs, entry.cap) : entry.cap
   cap.decide(fact, degraded !== undefined, isLatest)
   entry.cap = cap
   const { view } = entry
-  if (at >= entry.at) Object.assign(view, { limit, windowMs, enforced, freshAt: now + freshMs })
+  if (at >= entry.at)
+    Object.assign(view, { limit, windowMs, enforced, freshAt: now + freshMs, resetsAt })
   view.remaining = Math.max(0, view.limit - cap.stored)
 }
