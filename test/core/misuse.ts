@@ -110,6 +110,10 @@ export const MISUSE: Record<string, Misuse> = {
     'sessionWindow.idle',
     '30',
   ],
+  'a session without an end': [
+    () => loosely(core.sessionWindow)({ name: 'p', limit: 1, per: ['run'] }),
+    'sessionWindow.length',
+  ],
   'too many calls in flight': [
     () => core.concurrency({ name: 'p', limit: 1_000_000, per: ['tenant'] }),
     'concurrency.limit',

@@ -35,6 +35,10 @@ export const KINDS = {
   'monthly cap': (name: string, limit: Limit) => monthlyCap({ name, limit, per }),
   'session window': (name: string, limit: Limit) =>
     sessionWindow({ name, limit, idle: '20s', per }),
+  'session of a length': (name: string, limit: Limit) =>
+    sessionWindow({ name, limit, length: '1m', per }),
+  'session of a length with pauses': (name: string, limit: Limit) =>
+    sessionWindow({ name, limit, length: '1m', idle: '20s', per }),
   'fair shares': (name: string, limit: Limit) =>
     fairShare(slidingWindow({ name, limit, window: '1m', per }), { between: per }),
   'waiting line': (name: string, limit: Limit) =>

@@ -29,7 +29,7 @@ export interface PolicyState {
   readonly remaining: number
   /** Units that the request asked for. */
   readonly cost: number
-  /** The window in milliseconds: 31 days for a calendar month, `idle` for `sessionWindow`, `maxDuration` for `concurrency`. */
+  /** The window in milliseconds: 31 days for a calendar month, `length` for `sessionWindow`, or its `idle`, `maxDuration` for `concurrency`. */
   readonly windowMs: number
   /** Milliseconds until used units return: at the end of a fixed window, or when a sliding window's oldest entry expires. */
   readonly resetMs: number

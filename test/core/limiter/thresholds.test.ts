@@ -30,6 +30,7 @@ const POLICIES: readonly (readonly [string, Policy, number])[] = [
   ['slidingWindowCounter', slidingWindowCounter({ ...common, window: '1h' }), 2 * HOUR],
   ['tokenBucket', tokenBucket({ ...common, window: '1h' }), HOUR],
   ['sessionWindow', sessionWindow({ ...common, idle: '1h' }), 2 * HOUR],
+  ['sessionWindow of a length', sessionWindow({ ...common, length: '1h' }), HOUR],
 ]
 
 function setUpListened(policy: Policy) {
@@ -69,6 +70,21 @@ describe.each(POLICIES)('the event "threshold" of %s', (name, policy, windowMs) 
     expect(heard).toEqual(['acme 0.8', 'acme 0.95'])
   })
 })
+
+it.each([{}, { idle: '45m' }] as const)(
+  'is emitted in the next session of a length, though it was late in the last one (%o)',
+  async (options) => {
+    const { limiter, clock, heard, reserveAndReturn } = setUpListened(
+      sessionWindow({ ...common, length: '1h', ...options }),
+    )
+    await limiter.check({ tenant: 'acme' })
+    clock.advance(HOUR / 2)
+    await reserveAndReturn('acme', 2)
+    clock.advance(HOUR / 2)
+    await reserveAndReturn('acme', 2)
+    expect(heard).toEqual(['acme 0.8', 'acme 0.8'])
+  },
+)
 
 it('is remembered of a bounded number of tenants', async () => {
   const { limiter, heard, reserveAndReturn } = setUpListened(

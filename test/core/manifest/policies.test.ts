@@ -76,9 +76,14 @@ describe('a policy for every route', () => {
     } as const
     const leaky = { policies: [{ algorithm: 'leakyBucket', ...bucket }], routes: ['/a'] } as const
     expect(rulesIn(defineManifest(leaky))).toEqual(leakyBucket(bucket)())
-    const run = { name: 'run', limit: 5, idle: '30m', per: ['run'] } as const
-    const session = { policies: [{ algorithm: 'sessionWindow', ...run }], routes: ['/a'] } as const
-    expect(rulesIn(defineManifest(session))).toEqual(sessionWindow(run)())
+    for (const end of [{ idle: '30m' }, { length: '5h' }, { length: '5h', idle: '30m' }] as const) {
+      const run = { name: 'run', limit: 5, per: ['run'], ...end } as const
+      const session = {
+        policies: [{ algorithm: 'sessionWindow', ...run }],
+        routes: ['/a'],
+      } as const
+      expect(rulesIn(defineManifest(session))).toEqual(sessionWindow(run)())
+    }
   })
 
   it('has rollout and backpressure as plain data, as in JSON', async () => {

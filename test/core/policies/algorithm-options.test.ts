@@ -39,12 +39,21 @@ const MISTAKES: Mistake[] = [
     [`token burst ${show(burst)}`, () => token({ ...good, burst }), 'tokenBucket.burst'],
     [`leaky burst ${show(burst)}`, () => leaky({ ...good, burst }), 'leakyBucket.burst'],
   ]),
-  ...[undefined, ...waits].map((idle): Mistake => [
-    `idle ${show(idle)}`,
-    () => session({ ...inLog, limit: 1, idle }),
-    'sessionWindow.idle',
-    'invalid_duration',
+  ...waits.flatMap((wait): Mistake[] => [
+    [
+      `idle ${show(wait)}`,
+      () => session({ ...inLog, limit: 1, length: '5h', idle: wait }),
+      'sessionWindow.idle',
+      'invalid_duration',
+    ],
+    [
+      `length ${show(wait)}`,
+      () => session({ ...inLog, limit: 1, length: wait, idle: '1m' }),
+      'sessionWindow.length',
+      'invalid_duration',
+    ],
   ]),
+  ['a session without an end', () => session({ ...inLog, limit: 1 }), 'sessionWindow.length'],
   [
     'a window of a session',
     () => session({ ...good, idle: '1m' }),
@@ -54,6 +63,11 @@ const MISTAKES: Mistake[] = [
   [
     'stripes of a session',
     () => session({ ...inLog, limit: 1, idle: '1m', stripes: 2 }),
+    'sessionWindow.stripes',
+  ],
+  [
+    'stripes of a session of a length',
+    () => session({ ...inLog, limit: 1, length: '1m', stripes: 2 }),
     'sessionWindow.stripes',
   ],
   ['a leaky bucket of no size', () => leaky(good), 'leakyBucket.burst'],

@@ -41,6 +41,7 @@ const KINDS: Record<string, Policy> = {
   'a daily cap': dailyCap({ name: 'p', ...common }),
   'a monthly cap': monthlyCap({ name: 'p', ...common }),
   'a session': sessionWindow({ name: 'p', idle: '1h', ...common }),
+  'a session of an hour': sessionWindow({ name: 'p', length: '1h', ...common }),
   'a token bucket': tokenBucket({ name: 'p', window: '1h', ...common }),
   'a log': logOf(100),
   'a leaky bucket': leakyBucket({ name: 'p', window: '1h', burst: 100, ...common }),

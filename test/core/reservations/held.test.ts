@@ -84,6 +84,7 @@ const KINDS: Record<string, Policy> = {
   'a monthly cap': monthlyCap(usd),
   'a fixed window': fixedWindow({ ...usd, window: '1d' }),
   'a session': sessionWindow({ ...usd, idle: '1d' }),
+  'a session of a day': sessionWindow({ ...usd, length: '1d' }),
   'a sliding window': slidingWindow({ ...usd, window: '1d' }),
   'a log': slidingWindows({
     name: 'log',

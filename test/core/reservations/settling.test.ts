@@ -32,6 +32,7 @@ const WINDOWS: Record<string, readonly [policy: Policy, windowMs: number]> = {
   'a fixed window': [fixedWindow({ ...common, window: '1m' }), MINUTE],
   'a daily cap': [dailyCap(common), DAY],
   'a session': [sessionWindow({ ...common, idle: '1m' }), MINUTE],
+  'a session of a minute': [sessionWindow({ ...common, length: '1m' }), MINUTE],
 }
 const BUCKETS: Record<string, Policy> = {
   'a token bucket': tokenBucket({ ...common, window: '1h' }),

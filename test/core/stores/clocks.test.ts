@@ -63,6 +63,7 @@ describe('by the clocks of callers that differ by seconds', () => {
   it.each([
     ['a fixed window', fixedWindow({ name: 'f', limit: 5, window: '5s', per: ['tenant'] })],
     ['a session', sessionWindow({ name: 'e', limit: 5, idle: '5s', per: ['tenant'] })],
+    ['a session of 5 s', sessionWindow({ name: 'l', limit: 5, length: '5s', per: ['tenant'] })],
     ['a sliding window', slidingWindow({ name: 's', limit: 5, window: '1s', per: ['tenant'] })],
   ])('%s keeps to its limit: no fast clock lets its keys expire early', async (_, policy) => {
     const local = await own.restricted('skewed', '~*', '+@all', '-time')

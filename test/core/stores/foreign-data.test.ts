@@ -49,6 +49,8 @@ const FOREIGN: readonly (readonly [kind: Kind, what: string, write: Write])[] = 
   ['monthly cap', 'a number', text('17')],
   ['session window', 'three numbers', text('1:2:3')],
   ['session window', 'a count below 0', text('s1:2:-3')],
+  ['session of a length', 'a number', text('17')],
+  ['session of a length with pauses', 'a count below 0', text('s1:2:-3')],
   ['token bucket', 'three numbers', text('1:2:3')],
   ['token bucket', 'a limit of 0', text('b1:2:0')],
   ['token bucket of intervals', 'three numbers', text('1:2:3')],

@@ -40,6 +40,11 @@ const KEYS: readonly (readonly [string, Policy])[] = [
   [`p:fixed-86400000:${PARTITION}`, dailyCap({ name: 'p', limit: 5, per })],
   [`p:fixed-0:${PARTITION}`, monthlyCap({ name: 'p', limit: 5, per })],
   [`p:session-1800000:${PARTITION}`, sessionWindow({ name: 'p', limit: 5, idle: '30m', per })],
+  [`p:session-0-18000000:${PARTITION}`, sessionWindow({ name: 'p', limit: 5, length: '5h', per })],
+  [
+    `p:session-1800000-18000000:${PARTITION}`,
+    sessionWindow({ name: 'p', limit: 5, length: '5h', idle: '30m', per }),
+  ],
   [`p:slots-300000:${PARTITION}`, concurrency({ name: 'p', limit: 5, per })],
   [`p:log-60000:${PARTITION}`, slidingWindows({ name: 'p', windows: { a: minute }, per })],
   ['p:log-86400000:project=x', projectLimits({ name: 'p' })],

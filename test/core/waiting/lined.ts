@@ -4,6 +4,7 @@ import { KIND_NAMES, type Kind } from '../../support/kinds.ts'
 export const UNLINED: readonly Kind[] = [
   'sliding windows',
   'session window',
+  'session of a length with pauses',
   'leaky bucket that waits',
   'fair shares',
   'calls in flight',

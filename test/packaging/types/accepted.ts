@@ -6,6 +6,7 @@ import {
   definePlans,
   listen,
   projectLimits,
+  sessionWindow,
   slidingWindow,
   slidingWindows,
   tokenBucket,
@@ -101,6 +102,9 @@ const other = createLimiter({
     slidingWindow({ name: 'all', limit: 5, window: '1m', per: 'global' }),
     budget({ daily: ({ plan }) => plan.usd, per: ['team'] }),
     concurrency({ name: 'calls', limit: 5, per: ['session'], onMissing: 'skip' }),
+    sessionWindow({ name: 'week', limit: ({ plan }) => plan.usd, length: '7d', per: ['team'] }),
+    sessionWindow({ name: 'run', limit: 5, length: '5h', idle: undefined, per: ['team'] }),
+    sessionWindow({ name: 'pause', limit: 5, length: undefined, idle: '5m', per: ['team'] }),
     tokenBucket({
       name: 'bucket',
       limit: 5,

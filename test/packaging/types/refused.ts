@@ -4,6 +4,7 @@ import {
   createLimiter,
   dailyCap,
   definePlans,
+  sessionWindow,
   slidingWindow,
   slidingWindows,
   tokenBucket,
@@ -111,6 +112,12 @@ slidingWindow({ name: 'd', limit: 5, widnow: '1m', per })
 
 // @ts-expect-error -- TS2741: Property 'window' is missing in type '{ name: string; limit: number; per: readonly ["tenant"]; }' but required in type 'SlidingWindowOptions<readonly ["tenant"], string | undefined, "daily" | "rpm">'.
 createLimiter({ store, plans, policies: [slidingWindow({ name: 'd', limit: 5, per })] })
+
+// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'lenght' does not exist in type 'SessionWindowOptions<readonly ["tenant"], string | undefined, "daily" | "rpm">'. Did you mean to write 'length'?
+createLimiter({ store, plans, policies: [sessionWindow({ name: 's', limit: 5, lenght: '5h', per })] })
+
+// @ts-expect-error -- TS2322: Type '"5"' is not assignable to type 'Duration | undefined'.
+createLimiter({ store, plans, policies: [sessionWindow({ name: 's', limit: 5, length: '5', per })] })
 
 // @ts-expect-error -- TS2322: Type '"5"' is not assignable to type 'Limit<"daily" | "rpm">'.
 createLimiter({ store, plans, policies: [dailyCap({ name: 'd', limit: '5', per })] })

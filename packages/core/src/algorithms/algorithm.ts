@@ -48,6 +48,8 @@ export interface Traits {
   readonly slides?: boolean
   /** True if each unit counts until it is settled, whatever was used, as a call in flight does: settling gives all back. @default false */
   readonly held?: boolean
+  /** True if all units return at one time, when `resetMs` is over. Needed where `windowEnd` cannot tell it. @default false */
+  readonly endsTogether?: boolean
   /** True if `retryMs` is a guess though units are not held. `waitingLine` refuses both. @default false */
   readonly guessesRetry?: boolean
   /** True for the line before a limit, whose entries may have a ticket. @default false */

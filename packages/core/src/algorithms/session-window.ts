@@ -10,35 +10,40 @@ interface SessionState {
   readonly used: number
 }
 
+/** The length of a session that has none, in milliseconds. */
+const ENDLESS = 2 ** 53
+
 /**
- * Counts from a first charge until nothing has been charged for an idle time. Its param: the idle time in
- * milliseconds. Settling is part of it, because most sessions are budgets that are settled.
+ * Counts from a first charge until nothing has been charged for an idle time, or until a length of time is over. Its
+ * params: the idle time, 0 for none, and the length if there is one, in milliseconds. Settling is part of it, because
+ * most sessions are budgets that are settled.
  */
 export const sessionWindowAlgorithm: Algorithm<SessionState> = {
   id: 'session',
-  traits: { guessesRetry: true },
+  traits: { endsTogether: true, guessesRetry: true },
 
   check(state: SessionState | undefined, input: AlgorithmInput, now: number) {
-    const { used, end } = current(state, now, input.params)
-    const finding = windowFinding(input, used, end - now, () => end - now)
+    const session = current(state, now, input.params)
+    const left = session.end - now
+    const finding = windowFinding(input, session.used, left, () => left)
     // A charge moves the end.
     if (!finding.fits || input.cost === 0) return finding
-    return { ...finding, resetMs: prolonged(end, now, input.params) - now }
+    return { ...finding, resetMs: charged(session, 0, now, input.params).end - now }
   },
 
   add(state: SessionState | undefined, { cost, params }: AlgorithmInput, now: number) {
-    const { start, end, used } = current(state, now, params)
-    return { ...stored(start, prolonged(end, now, params), used + cost), position: start }
+    const session = charged(current(state, now, params), cost, now, params)
+    return { ...stored(session), position: session.start }
   },
 
   // The value is `s<start>:<end>:<used>`. It names its end because a key's expiry follows the server's
   // clock alone. The end never moves back, and a clock that steps back, even before the start, still finds
   // the session: only the end of a budget begins another.
-  lua([idle = 1]) {
+  lua(params) {
     return {
       keeps: ['start', 'finish', 'used'],
-      check: `${luaRead(idle)}${fitWindow('finish - now', 'reset')}
-$start, $finish, $used = start, math.max(finish, now + ${idle}), used
+      check: `${luaRead(params)}${fitWindow('finish - now', 'reset')}
+$start, $finish, $used = start, ${luaProlonged(params)}, used
 if fits and cost > 0 then reset = $finish - now end`,
       add: luaWrite('$start', '$finish', '$used + cost'),
       position: '$start',
@@ -49,21 +54,19 @@ if fits and cost > 0 then reset = $finish - now end`,
     settle(state: SessionState | undefined, settlement: Settlement, now: number) {
       const { position, reserved, actual, params } = settlement
       if (actual > reserved) {
-        const { start, end, used } = current(state, now, params)
         const applied = actual - reserved
-        return { ...stored(start, prolonged(end, now, params), used + applied), applied }
+        return { ...stored(charged(current(state, now, params), applied, now, params)), applied }
       }
       if (state?.start !== position) return undefined
-      const { start, end, used } = state
       // The count may have been reset since.
-      const corrected = Math.max(0, used + actual - reserved)
-      return { ...stored(start, end, corrected), applied: end <= now ? 0 : corrected - used }
+      const used = Math.max(0, state.used + actual - reserved)
+      return { ...stored({ ...state, used }), applied: state.end <= now ? 0 : used - state.used }
     },
 
     // The charged session may be over, and the key may count another one.
-    lua: ([idle = 1]) => `if actual > reserved then ${luaRead(idle)}
+    lua: (params) => `if actual > reserved then ${luaRead(params)}
   applied = actual - reserved
-  finish = math.max(finish, now + ${idle})
+  finish = ${luaProlonged(params)}
   ${luaWrite('start', 'finish', 'used + applied')}
 else
   local stored = redis.call('GET', key)
@@ -79,38 +82,57 @@ end`,
   },
 }
 
+/** The same for a session that has a length alone: nothing moves its end. */
+export const sessionLengthAlgorithm: Algorithm<SessionState> = /* @__PURE__ */ Object.assign(
+  {},
+  sessionWindowAlgorithm,
+  { traits: { endsTogether: true } },
+)
+
 /** Lua that splits `stored`. */
 const LUA_MATCH = `local began, ending, count = string.match(stored, '^s(%d+):(%d+):(%d+)$')
   if not began then ${FOREIGN} end`
 
 /** Lua that finds the current session and its units. */
-const luaRead = (idle: number): string => `
-local start, finish, used, stored = now, now + ${idle}, 0, redis.call('GET', key)
+const luaRead = (params: readonly number[]): string => `
+local start, finish, used, stored = now, now + ${firstLength(params)}, 0, redis.call('GET', key)
 if stored then
   ${LUA_MATCH}
   ending = tonumber(ending)
   if ending > now then start, finish, used = tonumber(began), ending, tonumber(count) end
 end`
 
+/** A Lua expression: the end of a session that is charged now. */
+const luaProlonged = ([idle = 0, length = ENDLESS]: readonly number[]): string =>
+  `math.min(start + ${length}, math.max(finish, now + ${idle}))`
+
 const luaWrite = (start: string, end: string, used: string): string =>
   `redis.call('SET', key, string.format('s%.0f:%.0f:%.0f', ${start}, ${end}, ${used}),
   own and 'PXAT' or 'PX', own and ${end} or ${end} - now + slack)`
+
+/** Returns the time after which a session is over if it is charged once only, in milliseconds. */
+const firstLength = ([idle = 0, length = ENDLESS]: readonly number[]): number =>
+  Math.min(idle || length, length)
 
 /** Returns the session that `now` is in, or an empty one that begins now. */
 function current(
   state: SessionState | undefined,
   now: number,
-  [idleMs = 1]: readonly number[],
+  params: readonly number[],
 ): SessionState {
-  return state !== undefined && state.end > now ? state : { start: now, end: now + idleMs, used: 0 }
+  if (state !== undefined && state.end > now) return state
+  return { start: now, end: now + firstLength(params), used: 0 }
 }
 
-/** Returns the end of a session that is charged now. */
-const prolonged = (end: number, now: number, [idleMs = 1]: readonly number[]): number =>
-  Math.max(end, now + idleMs)
+/** Returns a session that is charged now. */
+function charged(
+  { start, end, used }: SessionState,
+  units: number,
+  now: number,
+  [idle = 0, length = ENDLESS]: readonly number[],
+): SessionState {
+  return { start, end: Math.min(start + length, Math.max(end, now + idle)), used: used + units }
+}
 
 /** Returns the state. It expires with the session. */
-const stored = (start: number, end: number, used: number) => ({
-  state: { start, end, used },
-  expiresAt: end,
-})
+const stored = (state: SessionState) => ({ state, expiresAt: state.end })

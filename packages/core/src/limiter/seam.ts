@@ -121,9 +121,11 @@ function emitCrossed(emit: Emit, thresholds: readonly number[]): (event: never) 
 const partitionKey = ({ key, policy }: Entry): string =>
   policy.stripes > 1 ? key.slice(0, key.lastIndexOf(':')) : key
 
-/** Returns the time to the end of a window of the calendar, else the length of the window. */
-const windowLeftMs = ({ resetMs, windowMs }: PolicyState, { policy }: Entry): number =>
-  policy.algorithm.traits?.windowEnd ? resetMs : windowMs
+/** Returns the time to the end of a window of which all units return at once, else the length of the window. */
+function windowLeftMs({ resetMs, windowMs }: PolicyState, { policy }: Entry): number {
+  const { traits } = policy.algorithm
+  return traits?.windowEnd || traits?.endsTogether ? resetMs : windowMs
+}
 
 /** Returns the thresholds, as shares of `capacity`, that lie between the use before a charge and after. */
 function crossedThresholds(
