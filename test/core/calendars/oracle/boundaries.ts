@@ -1,0 +1,79 @@
+import { instantOf, type Span } from './tables.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** A kind of period, and the local time at which it begins. */
+export interface Anchor {
+  readonly every: 'day' | 'week' | 'month' | 'year'
+  readonly month: number
+  readonly day: number
+  /** From 0, Monday. */
+  readonly weekday: number
+  readonly hour: number
+}
+
+/** A day of the Gregorian calendar, in the order in which they come. */
+interface CalendarDay {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+  readonly weekday: number
+  /** The last day of its month. */
+  readonly last: number
+  /** The local time at which it begins, as epoch ms in UTC. */
+  readonly local: number
+}
+
+const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** The days of 2005 to 2029, counted one by one. */
+const DAYS: readonly CalendarDay[] = countDays()
+
+function countDays(): CalendarDay[] {
+  const days: CalendarDay[] = []
+  // 1 January 2005, a Saturday, is the day 12,784 of the Unix epoch.
+  let [number, weekday] = [12_784, 5]
+  for (let year = 2005; year < 2030; year += 1) {
+    for (const [index, length] of LENGTHS.entries()) {
+      const last = index === 1 && year % 4 === 0 ? 29 : length
+      for (let day = 1; day <= last; day += 1) {
+        days.push({ year, month: index + 1, day, weekday, last, local: number * DAY_MS })
+        number += 1
+        weekday = (weekday + 1) % 7
+      }
+    }
+  }
+  return days
+}
+
+function isFirst({ month, day, weekday, last }: CalendarDay, anchor: Anchor): boolean {
+  const isDay = day === Math.min(anchor.day, last)
+  if (anchor.every === 'week') return weekday === anchor.weekday
+  if (anchor.every === 'month') return isDay
+  return anchor.every === 'day' || (month === anchor.month && isDay)
+}
+
+/** Returns the beginnings of all periods of 2005 to 2029, in epoch ms. Each is later than the one before. */
+export function boundariesOf(spans: readonly Span[], anchor: Anchor): number[] {
+  const boundaries: number[] = []
+  for (const day of DAYS) {
+    if (!isFirst(day, anchor)) continue
+    const instant = instantOf(spans, day.local + anchor.hour * HOUR_MS)
+    if (instant > (boundaries.at(-1) ?? -Infinity)) boundaries.push(instant)
+  }
+  return boundaries
+}
+
+const digits = (value: number): string => `${value}`.padStart(2, '0')
+
+/** Returns an instant in whole minutes as local time with its offset and zone. */
+export function textOf(zone: string, offset: number, instant: number): string {
+  const local = instant + offset
+  const day = DAYS[Math.floor(local / DAY_MS) - 12_784]
+  const minutes = Math.floor((local % DAY_MS) / 60_000)
+  const ahead = Math.abs(offset) / 60_000
+  const time = `${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}:00`
+  const shift = `${offset < 0 ? '-' : '+'}${digits(Math.floor(ahead / 60))}:${digits(ahead % 60)}`
+  return `${day?.year}-${digits(day?.month ?? 0)}-${digits(day?.day ?? 0)}T${time}${shift}[${zone}]`
+}
