@@ -16,7 +16,7 @@ export type { SlidingWindowCounterOptions } from './policies/sliding-window-coun
 export { tokenBucket, type TokenBucketOptions } from './policies/token-bucket.ts'
 export { leakyBucket, type LeakyBucketOptions } from './policies/leaky-bucket.ts'
 export { dailyCap, fixedWindow, monthlyCap } from './policies/fixed-window.ts'
-export type { FixedWindowOptions } from './policies/fixed-window.ts'
+export type { CapOptions, FixedWindowOptions } from './policies/fixed-window.ts'
 export { sessionWindow, type SessionWindowOptions } from './policies/session-window.ts'
 export { concurrency, type ConcurrencyOptions } from './policies/concurrency.ts'
 export { rollout, type Rollout, type RolloutOptions } from './policies/rollout.ts'

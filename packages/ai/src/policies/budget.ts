@@ -1,10 +1,10 @@
 import {
   dailyCap,
   monthlyCap,
+  type CapOptions,
   type Limit,
   type Per,
   type PolicyOf,
-  type PolicyOptions,
   type PolicyRule,
 } from '@sluice/core'
 import {
@@ -29,10 +29,10 @@ const LEAST = 1_000
 export interface BudgetOptions<
   Partition extends Per = Per,
   Name extends string = AnyLimitName,
-> extends Pick<PolicyOptions<Partition>, 'per' | 'scope' | 'mode' | 'rollout'> {
-  /** The most to spend each calendar day (UTC), in micro-dollars, 0 or from 1,000: `usd(5)`, or a function of the plan. */
+> extends Pick<CapOptions<Partition>, 'per' | 'scope' | 'mode' | 'rollout' | 'resets'> {
+  /** The most to spend each calendar day, in micro-dollars, 0 or from 1,000: `usd(5)`, or a function of the plan. */
   readonly daily?: Limit<Name>
-  /** The most to spend each calendar month (UTC), in micro-dollars. */
+  /** The most to spend each calendar month, in micro-dollars. */
   readonly monthly?: Limit<Name>
   /** The first part of the policies' names. @default 'budget' */
   readonly name?: string
@@ -52,7 +52,7 @@ export function usd(dollars: number): number {
 }
 
 /**
- * Holds what is spent in the unit `usd` to so much a day and a month. Reserve an estimate,
+ * Holds what is spent in the unit `usd` to so much a day and a month: in UTC, or by the calendar of `resets`. Reserve an estimate,
  * then settle the real price: what is in flight counts, so that many calls at once cannot overspend.
  *
  * @throws ConfigError When an option is unknown, missing or out of range, or an amount is in dollars.
@@ -70,8 +70,9 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
     'scope',
     'mode',
     'rollout',
+    'resets',
   ])
-  const { daily, monthly, name = 'budget', ...common } = options
+  const { daily, monthly, name = 'budget', resets, ...common } = options
   assertName('budget.name', name)
   const rules: PolicyRule[] = []
   const add = (
@@ -80,7 +81,10 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
     cap: typeof dailyCap,
   ): void => {
     if (limit === undefined) return
-    const capOptions = { ...common, name: `${name}.${option}`, limit, unit: UNIT }
+    // A day of the month is for the monthly limit; the hour is for both.
+    const isPart = option === 'daily' && monthly !== undefined
+    const own = isPart && typeof resets?.forDays === 'function' ? resets.forDays() : resets
+    const capOptions = { ...common, name: `${name}.${option}`, limit, unit: UNIT, resets: own }
     assertBudget(option, limit)
     rules.push(...withOwnOptions('budget', option, () => cap(capOptions))())
   }

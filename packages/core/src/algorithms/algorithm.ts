@@ -54,8 +54,11 @@ export interface Traits {
   readonly guessesRetry?: boolean
   /** True for the line before a limit, whose entries may have a ticket. @default false */
   readonly ticketed?: boolean
-  /** Returns the end of the window that runs at `now`, when all units return (epoch ms). @default windows have no common end */
-  readonly windowEnd?: (params: readonly number[], now: number) => number
+  /**
+   * Returns the end of the window that runs at `now`, when all units return (epoch ms). A calendar needs the numbers of an
+   * entry. @default windows have no common end
+   */
+  windowEnd?(params: readonly number[], now: number, entry?: object): number
   /**
    * Returns the numbers, the window in milliseconds first, with which a unit counts for `ms` longer: a lease uses it that
    * late. With `windowEnd` they stay the same. `lease` needs this and `settlement`. @default no lease
@@ -74,6 +77,8 @@ export interface Traits {
 export interface Algorithm<State = never> {
   /** Part of the keys, beside the algorithm's numbers. Letters and `-`. */
   readonly id: string
+  /** The id in keys of an algorithm that goes on with the counts of another. @default `id` */
+  readonly keyId?: string
   /** @default none of them */
   readonly traits?: Traits
   check(state: State | undefined, input: AlgorithmInput, now: number): Finding

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000
 /** The window of a calendar month, which has no fixed number of milliseconds. */
 export const CALENDAR_MONTH = 0
 
-interface FixedWindowState {
+export interface FixedWindowState {
   readonly used: number
   /** The end of the window, in epoch ms. */
   readonly end: number
@@ -62,7 +62,13 @@ export const fixedWindowSettlement: SettlementTwins<FixedWindowState> = {
   applied = actual - reserved
   ${write('finish', 'used + applied')}
 else
-  local stored = redis.call('GET', key)
+  ${giveBackLua}
+end`
+  },
+}
+
+/** Lua that gives back units of the window in which they were charged. */
+export const giveBackLua: string = `local stored = redis.call('GET', key)
   if stored then
     local ending, count = string.match(stored, '^w(%d+):(%d+)$')
     if not ending then ${FOREIGN} end
@@ -71,10 +77,7 @@ else
       redis.call('SET', key, string.format('w%.0f:%.0f', position, count + applied), 'KEEPTTL')
       if position <= now then applied = 0 end
     end
-  end
-end`
-  },
-}
+  end`
 
 /**
  * Lua for both scripts. `read` finds the current window and its units. A stored one that ends later counts: a clock may
@@ -90,12 +93,13 @@ if stored then
   ending = tonumber(ending)
   if ending >= finish then finish, used = ending, tonumber(count) end
 end`
-  return { read, write: luaWrite }
+  return { read, write: writeWindowLua }
 }
 
-const luaWrite = (end: string, count: string): string =>
+/** Lua that writes a window and its units. They are kept until `expiry`. */
+export const writeWindowLua = (end: string, count: string, expiry: string = end): string =>
   `redis.call('SET', key, string.format('w%.0f:%.0f', ${end}, ${count}),
-  own and 'PXAT' or 'PX', own and ${end} or ${end} - now + slack)`
+  own and 'PXAT' or 'PX', own and ${expiry} or ${expiry} - now + slack)`
 
 // The next month's first day, by the civil calendar in which a year begins in March, so that the leap
 // day is the last of a year (Hinnant, chrono-compatible low-level date algorithms).

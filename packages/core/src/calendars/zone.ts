@@ -29,6 +29,10 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
   return formatter
 }
 
+/** The rule of a zone, for errors. */
+export const ZONE_RULE =
+  'must be a time zone of the IANA database that this runtime knows, such as "Europe/Berlin"'
+
 /** Returns true if the runtime knows the zone, such as `Europe/Berlin`. */
 export function isZone(zone: unknown): zone is string {
   if (typeof zone !== 'string' || zone === '') return false

@@ -22,8 +22,8 @@ export async function correctCharges(
   startedAt: number = systemClock(),
 ): Promise<void> {
   const corrections = charges.map(({ entry, reserved, actual }, index) => {
-    const { policy, index: markIndex, key, limit, burst, params } = entry
-    return { policy, index, markIndex, key, limit, burst, params, id, reserved, actual }
+    // Its other numbers, too: those of a calendar.
+    return { ...entry, index, markIndex: entry.index, id, reserved, actual }
   })
   await store.run(
     settleOperation(CORRECT, {

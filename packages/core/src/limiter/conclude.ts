@@ -17,7 +17,7 @@ export function conclude(
 ): Decision {
   // A decision without counts has no verdicts.
   const policies = verdicts.map((verdict, index) =>
-    stateOf(entries[index] as ResolvedEntry, verdict),
+    stateOf(entries[index] as ResolvedEntry, verdict, now),
   )
   const { allowed, reason, violated, retryAfterMs, delayMs } =
     degraded && degraded.mode !== 'local' ? BLIND[degraded.mode] : resultOf(policies)
@@ -40,7 +40,7 @@ export function conclude(
 }
 
 /** Describes one policy after the decision. */
-function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
+function stateOf(entry: ResolvedEntry, verdict: Verdict, now: number): PolicyState {
   const { policy, cost, enforced, burst } = entry
   const { fits, charged, available, resetMs, retryMs, waitMs = 0 } = verdict
   const { backpressure } = policy
@@ -59,6 +59,7 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
     cost,
     windowMs: policy.windowMs,
     resetMs,
+    resetsAt: policy.calendar?.localTime(entry, now + resetMs),
     fits,
     charged,
     enforced,

@@ -1,6 +1,7 @@
 import type { SkippedPolicy } from '../decision.ts'
-import type { StoreReply, StoreRequest } from '../stores/store.ts'
+import type { Entry, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { Choices } from './call.ts'
+import type { Problem } from './events.ts'
 import type { Contribution, TrackedRecord } from './extensions.ts'
 import type { DecideCall, Outcome } from './outcome.ts'
 import type { LimiterRuntime } from './runtime.ts'
@@ -91,25 +92,24 @@ export function startResolving(
     const resolvedPlan = resolvePlan(runtime, subject, contributed)
     const { plan, limits } = resolvedPlan
     const { route, model } = subject
-    const { entries: resolved, skipped } = resolve(
-      program,
-      {
-        subject,
-        cost,
-        limits: { plan: limits, route, model },
-        plan,
-        digests,
-        settings,
-      },
-      events.problem,
-    )
     const { startedAt } = start
+    // Reading the clock takes a while. It has moved on only if an extension waited.
+    const now = seam || clockIsInjected ? clock() : startedAt
+    const { entries: resolved, skipped } = resolve(program, {
+      subject,
+      cost,
+      limits: { plan: limits, route, model },
+      plan,
+      digests,
+      settings,
+      now,
+      report: events.problem,
+    })
     const request = {
       policies: program.policies,
       entries: resolved,
       apply,
-      // Reading the clock takes a while. It has moved on only if an extension waited.
-      now: seam || clockIsInjected ? clock() : startedAt,
+      now,
       clockIsInjected,
       startedAt,
       reads: records.map(({ field }) => field),
@@ -124,11 +124,25 @@ export function startResolving(
       conclude(reply) {
         const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
         const decision = conclude(entries, reply, skipped, resolvedPlan)
-        const isOutdated = !decision.degraded && updateRecords(reply.values, records)
+        const wasOutdated = !decision.degraded && updateRecords(reply.values, records)
+        const isOutdated = learnTimes(entries, reply, request, events.problem) || wasOutdated
         return { id, call, extensionCall, decision, entries, reply, isOutdated }
       },
     }
   }
+}
+
+/** Tells calendars the store's time. Returns true if one of them has to compute its periods for another time than before. */
+function learnTimes(
+  entries: readonly Entry[],
+  { verdicts, now }: StoreReply,
+  { now: asked }: StoreRequest,
+  report: (problem: Problem) => void,
+): boolean {
+  const wereOutdated = verdicts.map((verdict, index) =>
+    entries[index]?.policy.calendar?.learn(entries[index], verdict, now - asked, report),
+  )
+  return wereOutdated.includes(true)
 }
 
 /** Gives each record its current value. Returns true if one of them was outdated. */

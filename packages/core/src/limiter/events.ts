@@ -158,6 +158,7 @@ export interface Problem {
     | 'reservation_lost'
     | 'usage_incomplete'
     | 'model_ends'
+    | 'calendar_unknown'
     | 'store_recovered'
     | StoreErrorCode
   /** A sentence for the log. Contains no id of a tenant or user. */

@@ -1,5 +1,5 @@
 import type { SkippedPolicy, SkipReason } from '../decision.ts'
-import type { PolicyRule } from '../policies/policy.ts'
+import type { CalendarSettings, PolicyRule } from '../policies/policy.ts'
 import type { Entry } from '../stores/store.ts'
 import type { CompiledPolicy, Program } from './compile.ts'
 import type { Problem } from './events.ts'
@@ -9,6 +9,8 @@ import { lacksDimension, encodePartition, valueOf, type Digests, type Subject } 
 
 /** Settings for one partition that take precedence over the policy's own. */
 export interface PolicySettings extends LimitSettings {
+  /** Set where the calendar may be changed. */
+  readonly calendar?: CalendarSettings | undefined
   readonly enabled?: boolean | undefined
   readonly enforced?: boolean | undefined
 }
@@ -21,6 +23,9 @@ export interface EntryContext {
   readonly plan: string | undefined
   readonly digests: Digests | undefined
   readonly settings: SettingsLookup | undefined
+  /** The caller's time, in epoch ms. */
+  readonly now: number
+  readonly report: (problem: Problem) => void
 }
 
 /** Returns the settings of a policy in a partition, or `undefined` to leave the policy as it is. */
@@ -44,18 +49,14 @@ export interface Resolution {
  * @throws InputError When the subject lacks a dimension, or the cost lacks a unit.
  * @throws ConfigError When a function for a limit or burst returns an invalid value.
  */
-export function resolve(
-  { compiled }: Program,
-  context: EntryContext,
-  report: (problem: Problem) => void,
-): Resolution {
+export function resolve({ compiled }: Program, context: EntryContext): Resolution {
   const entries: ResolvedEntry[] = []
   const skipped: SkippedPolicy[] = []
   for (let index = 0; index < compiled.length; index += 1) {
     const compiledPolicy = compiled[index] as CompiledPolicy
     const { name, scope } = compiledPolicy.policy
     const entry =
-      reasonToSkip(compiledPolicy, context, report) ?? resolveEntry(compiledPolicy, index, context)
+      reasonToSkip(compiledPolicy, context) ?? resolveEntry(compiledPolicy, index, context)
     if (typeof entry === 'string') skipped.push({ name, scope, why: entry })
     else entries.push(entry)
   }
@@ -67,8 +68,7 @@ const MANY_MISSING = 20
 
 function reasonToSkip(
   compiledPolicy: CompiledPolicy,
-  { subject, limits }: EntryContext,
-  report: (problem: Problem) => void,
+  { subject, limits, report }: EntryContext,
 ): SkipReason | undefined {
   const { routes, onMissing, per, name } = compiledPolicy.policy
   if (routes && !routes.includes(limits.route ?? '')) return 'other_route'
@@ -91,22 +91,31 @@ function reasonToSkip(
 function resolveEntry(
   compiledPolicy: CompiledPolicy,
   index: number,
-  { subject, digests, cost: requestCost, limits, plan, settings }: EntryContext,
+  {
+    subject,
+    digests,
+    cost: requestCost,
+    limits,
+    plan,
+    settings: lookup,
+    now,
+    report,
+  }: EntryContext,
 ): ResolvedEntry | SkipReason {
   const { policy, prefix } = compiledPolicy
   const key = keyOf(compiledPolicy, subject, digests)
   const partition = key.slice(prefix.length)
   const cost = costIn(requestCost, policy.unit)
-  const overrides = settings?.(policy, partition)
-  const allowance = resolveLimits(policy, limits, overrides, plan)
+  const settings = lookup?.(policy, partition)
+  const allowance = resolveLimits(policy, limits, settings, plan)
   if (typeof allowance === 'string') return allowance
   const { rollout, mode, params, numbers } = policy
   // Windows over one log are rolled out together.
   const rolloutName = policy.keyspace?.name ?? policy.name
-  const isEnabled = overrides?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true
+  const isEnabled = settings?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true
   if (!isEnabled) return 'not_enabled'
   const enforced =
-    overrides?.enforced ??
+    settings?.enforced ??
     (mode === 'enforce' && (rollout?.isEnforced(rolloutName, partition) ?? true))
   const { limit, burst } = allowance
   const entry = {
@@ -120,7 +129,7 @@ function resolveEntry(
     enforced,
     policyLimit: limit,
     policyBurst: burst,
-    ...numbers?.of(subject, limits),
+    ...numbers?.of(subject, limits, { now, settings, report }),
   }
   return policy.stripes > 1 ? pickStripe(entry) : entry
 }

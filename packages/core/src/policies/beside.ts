@@ -54,6 +54,7 @@ export function besideRule(
     rollout: rule.rollout && rolledOutWith(rule, rule.rollout),
     backpressure: undefined,
     keyspace: undefined,
+    calendar: undefined,
     follows: rule,
     ...own,
   })

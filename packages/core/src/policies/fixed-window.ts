@@ -2,18 +2,39 @@ import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
+import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { policyOfRule } from './define-rule.ts'
+import { configureResets, type Calendar, type Resets } from './resets.ts'
 
 /** Options of `fixedWindow`. */
-export interface FixedWindowOptions<
+export type FixedWindowOptions<
   Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Partition, Unit, Name> {
+> = PolicyOptions<Partition, Unit, Name> & (EpochWindow | CalendarWindow)
+
+/** Windows of one length. */
+interface EpochWindow {
   /** The window's length. Windows are aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
   readonly window: Duration
+  readonly resets?: undefined
 }
+
+/** Windows of a calendar. */
+interface CalendarWindow {
+  readonly window?: undefined
+  /** The periods of a calendar instead of a `window`, created by `calendar`. */
+  readonly resets: Calendar
+}
+
+/** Options of `dailyCap` and `monthlyCap`. */
+export interface CapOptions<
+  Partition extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = AnyLimitName,
+>
+  extends PolicyOptions<Partition, Unit, Name>, Resets {}
 
 const DAY_MS = 86_400_000
 
@@ -31,15 +52,21 @@ export function fixedWindow<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: FixedWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return policyOfRule('fixedWindow', options, ['window'], () => {
+  return policyOfRule('fixedWindow', options, ['window', 'resets'], () => {
+    const resets = configureResets(options, { factory: 'fixedWindow' })
+    if (resets && options.window === undefined) return resets
+    if (resets) {
+      const message = 'must be left out with "resets": one of them says when windows end'
+      throw new ConfigError('invalid_option', 'fixedWindow.window', message, options.window)
+    }
     const windowMs = durationMs('fixedWindow.window', options.window)
     return { algorithm: fixedWindowAlgorithm, params: [windowMs], windowMs }
   })
 }
 
 /**
- * Allows `limit` units each calendar day in UTC. The reason of its denials is `daily_quota_exceeded`. Its
- * key in Redis expires at midnight.
+ * Allows `limit` units each calendar day, in UTC unless `resets` names another zone. The reason of its denials is
+ * `daily_quota_exceeded`. Its key in Redis expires at midnight.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
@@ -49,18 +76,24 @@ export function dailyCap<
   const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return policyOfRule('dailyCap', options, [], () => ({
+>(options: CapOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
+  const day = {
     algorithm: fixedWindowAlgorithm,
     params: [DAY_MS],
     windowMs: DAY_MS,
     reason: 'daily_quota_exceeded',
-  }))
+  } as const
+  return policyOfRule(
+    'dailyCap',
+    options,
+    ['resets'],
+    () => configureResets(options, { factory: 'dailyCap', every: 'day' }) ?? day,
+  )
 }
 
 /**
- * Allows `limit` units each calendar month in UTC. The reason of its denials is
- * `monthly_quota_exceeded`.
+ * Allows `limit` units each calendar month, in UTC from the first on unless `resets` names another zone or day. The reason
+ * of its denials is `monthly_quota_exceeded`.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
@@ -70,11 +103,17 @@ export function monthlyCap<
   const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  return policyOfRule('monthlyCap', options, [], () => ({
+>(options: CapOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
+  const month = {
     algorithm: fixedWindowAlgorithm,
     params: [CALENDAR_MONTH],
     windowMs: 31 * DAY_MS,
     reason: 'monthly_quota_exceeded',
-  }))
+  } as const
+  return policyOfRule(
+    'monthlyCap',
+    options,
+    ['resets'],
+    () => configureResets(options, { factory: 'monthlyCap', every: 'month' }) ?? month,
+  )
 }

@@ -1,5 +1,6 @@
-import type { Algorithm } from '../algorithms/algorithm.ts'
+import type { Algorithm, Finding } from '../algorithms/algorithm.ts'
 import type { PolicyReason } from '../decision.ts'
+import type { Problem } from '../limiter/events.ts'
 import type { DimensionOf, Per, Subject } from '../subject.ts'
 import type { Backpressure } from './backpressure.ts'
 import type { AnyLimitName, Burst, Limit, LimitContext } from './limit.ts'
@@ -102,17 +103,59 @@ export interface PolicyRule {
   readonly params: readonly number[]
   readonly keyspace: Keyspace | undefined
   /** Numbers of each request that the algorithm needs, such as who asks. @default none */
-  readonly numbers?: RequestNumbers
+  readonly numbers?: RequestNumbers | undefined
+  /** The calendar by which its windows end: its numbers are of the time and not of who asks. @default none */
+  readonly calendar?: RuleCalendar | undefined
   /** The rule whose run-time settings are also those of this one. @default none: its own */
   readonly follows?: PolicyRule
 }
 
 /** Numbers of a request that become part of its entry, beside its limit and cost. */
-interface RequestNumbers {
+export interface RequestNumbers {
   /** The names of all numbers of an entry: `limit`, then these, `cost` at the end. Lua has them as variables. */
   readonly names: readonly string[]
-  /** Returns them: whole numbers up to 10^14. @throws InputError When the subject lacks something. */
-  of(subject: Subject, context: LimitContext): Readonly<Record<string, number>>
+  /**
+   * Returns them: whole numbers up to 10^14, and facts for the rule itself. @throws InputError When the subject lacks
+   * something.
+   */
+  of(subject: Subject, context: LimitContext, at: RequestTime): Readonly<Record<string, unknown>>
+}
+
+/** The time of a request, and what changes its calendar. */
+export interface RequestTime {
+  /** The caller's time, in epoch ms. */
+  readonly now: number
+  /** Settings of its partition. */
+  readonly settings: { readonly calendar?: CalendarSettings | undefined } | undefined
+  readonly report: (problem: Problem) => void
+}
+
+/** The calendar of a partition that is set at run time. */
+export interface CalendarSettings {
+  readonly zone?: string | undefined
+  readonly anchor?: string | undefined
+}
+
+/** A calendar in a rule, created by `calendar`. */
+export interface RuleCalendar {
+  /** The names of the numbers by which a settlement finds a period. */
+  readonly times: readonly string[]
+  /** Returns these numbers of an entry. */
+  timesOf(entry: object): Readonly<Record<string, number>>
+  /**
+   * Takes the verdict on an entry, and the store's time less the caller's. Returns true if the store has found no end for its
+   * own time among the entry's numbers: they are computed anew for it.
+   */
+  learn(
+    entry: object | undefined,
+    verdict: Finding,
+    aheadMs: number,
+    report: (problem: Problem) => void,
+  ): boolean
+  /** Returns a time (epoch ms) as local time with its zone, of an entry with the numbers of this rule. */
+  localTime(entry: object, at: number): string
+  /** @throws ConfigError When it is no setting of a partition's calendar. */
+  assertSetting(option: string, setting: keyof CalendarSettings, value: unknown): void
 }
 
 /** The part of a policy that its factory determines. */
@@ -130,4 +173,6 @@ export interface AlgorithmConfig<State> {
   readonly maxUnits?: number
   /** The start of its keys. @default the policy's name and params */
   readonly keyspace?: Keyspace
+  readonly numbers?: RequestNumbers
+  readonly calendar?: RuleCalendar
 }

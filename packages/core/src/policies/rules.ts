@@ -69,7 +69,7 @@ export function keyPrefix({ name, params, keyspace, algorithm }: PolicyRule): st
   // Includes the algorithm and its params: a policy that is changed starts anew instead of misreading
   // what it wrote before.
   const { name: keyName, params: keyParams } = keyspace ?? { name, params }
-  return `${keyName}:${algorithm.id}-${keyParams.join('-')}`
+  return `${keyName}:${algorithm.keyId ?? algorithm.id}-${keyParams.join('-')}`
 }
 
 /** Returns a text that differs between rules of one name and `per` that do not go on with each other's counts. */

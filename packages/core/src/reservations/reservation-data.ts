@@ -29,13 +29,16 @@ export interface Charge {
   readonly units: number
   /** The position of the policy in the limiter that reserved. */
   readonly index: number
+  /** The numbers of a calendar: a settlement after its period charges the next. @default none */
+  readonly times?: Readonly<Record<string, number>> | undefined
 }
 
 /** Returns the charge of an entry. */
-export const chargeOf = (
-  { policy: { name }, key, limit, burst, cost, index }: Entry,
-  units: number = cost,
-): Charge => ({ policy: name, key, limit, burst, units, index })
+export function chargeOf(entry: Entry, units: number = entry.cost): Charge {
+  const { policy, key, limit, burst, index } = entry
+  const times = policy.calendar?.timesOf(entry)
+  return { policy: policy.name, key, limit, burst, units, index, ...(times && { times }) }
+}
 
 /** The key of the mark that allows a reservation to be settled. */
 export const markKey = (id: string): string => `hold:${id}`
@@ -89,11 +92,12 @@ function isOrigin(value: unknown): boolean {
 }
 
 function isCharge(value: unknown): boolean {
-  const { policy, key, limit, burst, units, index } = (value ?? {}) as Partial<Charge>
+  const { policy, key, limit, burst, units, index, times = {} } = (value ?? {}) as Partial<Charge>
   return (
     typeof policy === 'string' &&
     typeof key === 'string' &&
-    [limit, burst, units, index].every(isUnits)
+    isObject(times) &&
+    [limit, burst, units, index, ...Object.values(times)].every(isUnits)
   )
 }
 

@@ -6,9 +6,17 @@ import { argument, LAST_KEY } from '../lua/expressions.ts'
 import { CLOCK, indent, isWhole } from '../lua/program.ts'
 import { RELEASED, RELEASED_MS, SETTLED_MS } from './settle-request.ts'
 
-/** The position of the first policy's first argument in ARGV, and the number of arguments per policy. */
+/** The position of the first policy's first argument in ARGV. */
 const FIRST_ARG = 6
-const ARGS_PER_POLICY = 5
+
+/** The numbers of a correction in ARGV, after the argument that says whether there is one. */
+const numbersOf = ({ calendar }: PolicyRule): readonly string[] => [
+  'limit',
+  'burst',
+  'markIndex',
+  'actual',
+  ...(calendar?.times ?? []),
+]
 
 // The arguments of the whole settlement.
 const ID = 'ARGV[3]'
@@ -43,13 +51,12 @@ function scriptArgs(request: SettleRequest, settlementOf: SettlementOf): string[
   const clock = clockIsInjected ? 'injected' : needsTime ? 'own' : 'none'
   const left = isRelease ? RELEASED : `s${settled.join()}`
   const args = [String(now), clock, id, left, (openKey ? '+' : '') + attempt]
-  for (const index of policies.keys()) {
+  for (const [index, policy] of policies.entries()) {
     const correction = corrections.find((candidate) => candidate.index === index)
-    if (correction) {
-      const { limit, burst, markIndex, actual } = correction
-      args.push('1', ...[limit, burst, markIndex, actual].map(String))
-    } else {
-      for (let times = 0; times < ARGS_PER_POLICY; times += 1) args.push('-')
+    args.push(correction ? '1' : '-')
+    for (const name of numbersOf(policy)) {
+      // Data without the numbers of a calendar may be of an older deploy.
+      args.push(correction ? String(correction[name as 'limit'] ?? 0) : '-')
     }
   }
   return args
@@ -79,21 +86,23 @@ function parseReply(
  * others. So it is caught, and reported at the end; if nothing was corrected, it can be settled again.
  *
  * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
- * mark, the attempt after a `+` if the last key is a list of open reservations; then five for each policy.
+ * mark, the attempt after a `+` if the last key is a list of open reservations; then the numbers for each policy.
  */
 function settlingScript(policies: readonly PolicyRule[], settlementOf: SettlementOf): string {
+  let nextArg = FIRST_ARG
   const parts = policies.map((policy, index) => {
     // The first is `-` for a policy without a correction.
-    const at = FIRST_ARG + ARGS_PER_POLICY * index
-    const [first, limit, burst, markIndex, actual] = [at, at + 1, at + 2, at + 3, at + 4].map(
-      argument,
-    )
+    const first = argument(nextArg)
+    const names = numbersOf(policy)
+    const values = names.map((_, at) => argument(nextArg + 1 + at))
+    nextArg += 1 + names.length
+    const markIndex = values[2]
     return `if ${first} ~= '-' then
   k = k + 1
   local applied = 0
   local done = pcall(function()
     local key, reserved, position = KEYS[k], unpack(charges[${markIndex}] or { 0, 0 })
-    local limit, burst, actual = tonumber(${limit}), tonumber(${burst}), tonumber(${actual})
+    local ${names.join(', ')} = ${values.map((value) => `tonumber(${value})`).join(', ')}
     if actual == reserved then return end
     ${indent(settlementOf(policy).lua(policy.params), 4)}
   end)

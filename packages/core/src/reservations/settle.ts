@@ -145,7 +145,7 @@ export function correctionsOf(
   actual: ActualUnits,
 ): Correction[] {
   const corrections: Correction[] = []
-  for (const { policy: name, units: reserved, index: markIndex, ...charge } of charges) {
+  for (const { policy: name, units: reserved, index: markIndex, times, ...charge } of charges) {
     const index = program.policies.findIndex((candidate) => candidate.name === name)
     const policy = program.policies[index]
     // The policy is gone, or counts in another way by now.
@@ -157,7 +157,8 @@ export function correctionsOf(
     // Policies that share a key share its charge.
     if (isEqual || corrections.some(({ key }) => key === charge.key)) continue
     const { params } = policy
-    corrections.push({ ...charge, policy, index, markIndex, params, id, reserved, actual: used })
+    const correction = { policy, index, markIndex, params, id, reserved, actual: used }
+    corrections.push({ ...charge, ...times, ...correction })
   }
   return corrections
 }

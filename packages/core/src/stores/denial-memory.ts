@@ -106,11 +106,11 @@ const sharedName = (key: string, policy: string): string => `${key} ${policy}`
 function nameOf(entry: Entry): string {
   const { key, policy } = entry
   // Each member of a share has a verdict of its own.
-  if (policy.numbers)
+  if (policy.numbers && !policy.calendar)
     return sharedName(key, policy.numbers.names.map((name) => entry[name as 'limit']).join())
   return policy.keyspace ? sharedName(key, policy.name) : key
 }
 
 /** Returns true for calls in flight, which give their slots back when they end, and for shares, which others lend. */
-const isReleasedAnyTime = ({ algorithm, numbers }: PolicyRule): boolean =>
-  algorithm.traits?.held === true || numbers !== undefined
+const isReleasedAnyTime = ({ algorithm, numbers, calendar }: PolicyRule): boolean =>
+  algorithm.traits?.held === true || (numbers !== undefined && !calendar)

@@ -1,0 +1,122 @@
+import type { Algorithm } from '../algorithms/algorithm.ts'
+import type { PolicyReason } from '../decision.ts'
+import type { Calendar, ResettingPolicy } from '../policies/resets.ts'
+import { calendarWindowAlgorithm } from '../algorithms/calendar-window.ts'
+import { ConfigError } from '../errors.ts'
+import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import { CalendarRule } from './calendar-rule.ts'
+import { EVERY, type Every } from './periods.ts'
+import {
+  ANCHOR_RULE,
+  strokeOfAnchor,
+  strokeOfStart,
+  type Anchor,
+  type PeriodStart,
+} from './stroke.ts'
+import { isZone, ZONE_RULE } from './zone.ts'
+
+/** The algorithm of calendars, for the class of Durable Objects that counts them: see `docs/calendars.md`. */
+export const calendarAlgorithm: Algorithm = calendarWindowAlgorithm as unknown as Algorithm
+
+/** A value, or a function of the subject, such as of a claim of its token. A function may return nothing: the default. */
+export type OfSubject<T> = T | ((subject: SubjectValues) => T | undefined)
+
+/** The values of a subject, by dimension. */
+export type SubjectValues = Readonly<Record<string, string | undefined>>
+
+/** Options of `calendar`. */
+export interface CalendarOptions {
+  /** The period. Left out for `dailyCap`, `monthlyCap` and `budget`, whose names say it. */
+  readonly every?: Every
+  /** The time zone, by its name in the IANA database, such as `'Europe/Berlin'`. @default 'UTC' */
+  readonly zone?: OfSubject<string>
+  /** The local time at which periods begin. @default midnight: of Monday, of the first of the month, of January 1st */
+  readonly on?: OfSubject<PeriodStart>
+  /** A date whose day and hour return in each period, instead of `on`. @default `on` */
+  readonly anchor?: OfSubject<Anchor>
+}
+
+/**
+ * The periods of a customer's calendar: days, weeks, months or years that begin at a local time, for the option `resets` of
+ * `fixedWindow`, `dailyCap`, `monthlyCap` and `budget`. A period that runs keeps its end, also if zone or start change. An
+ * hour that clocks skip is the first instant after it; one that comes twice is the first.
+ *
+ * @throws ConfigError When an option is unknown or out of range, or the runtime does not know the zone.
+ * @example
+ * monthlyCap({
+ *   name: 'monthly',
+ *   limit: 10_000,
+ *   per: ['tenant'],
+ *   resets: calendar({ zone: 'Europe/Berlin', on: { day: 15, hour: 6 } }),
+ * })
+ */
+export function calendar(options: CalendarOptions): Calendar {
+  assertKnownOptions('calendar', options, ['every', 'zone', 'on', 'anchor'])
+  const { every, zone, on, anchor } = options
+  if (every !== undefined) assertOneOf('calendar.every', every, EVERY)
+  if (zone !== undefined && typeof zone !== 'function' && !isZone(zone)) {
+    throw new ConfigError('invalid_option', 'calendar.zone', `${ZONE_RULE}, or a function`, zone)
+  }
+  if (on !== undefined && anchor !== undefined) {
+    throw new ConfigError('invalid_option', 'calendar.anchor', 'must be left out with "on"')
+  }
+  const isFixed = anchor !== undefined && typeof anchor !== 'function'
+  if (isFixed && !strokeOfAnchor(anchor, 'UTC')) {
+    throw new ConfigError(
+      'invalid_option',
+      'calendar.anchor',
+      `${ANCHOR_RULE}, or a function`,
+      anchor,
+    )
+  }
+  if (every !== undefined && typeof on === 'object') strokeOfStart('calendar.on', every, on)
+
+  return {
+    configure(policy) {
+      const period = periodOf(policy, every)
+      if (typeof on === 'object') strokeOfStart(`${policy.factory}.resets.on`, period, on)
+      const { windowMs, params, reason } = PERIODS[period]
+      const rule = new CalendarRule(policy.name, period, params, options)
+      return {
+        algorithm: calendarWindowAlgorithm as unknown as Algorithm,
+        params,
+        windowMs,
+        reason,
+        numbers: rule,
+        calendar: rule,
+      }
+    },
+    forDays() {
+      const { every: _, ...rest } = options
+      if (!on) return calendar(rest)
+      const hourOf = (start: PeriodStart | undefined) => start && pickHour(start)
+      return calendar({
+        ...rest,
+        on: typeof on === 'function' ? (subject) => hourOf(on(subject)) : pickHour(on),
+      })
+    },
+  }
+}
+
+const pickHour = ({ hour }: PeriodStart): PeriodStart => (hour === undefined ? {} : { hour })
+
+/** Returns the period of a policy. @throws ConfigError When both or none of policy and calendar name one. */
+function periodOf({ factory, every: own }: ResettingPolicy, every: Every | undefined): Every {
+  if (own !== undefined && every !== undefined && own !== every) {
+    const message = `must be left out: ${factory} begins anew each ${own}`
+    throw new ConfigError('invalid_option', `${factory}.resets.every`, message, every)
+  }
+  return own ?? assertOneOf(`${factory}.resets.every`, every, EVERY)
+}
+
+const DAY_MS = 86_400_000
+
+/** The facts of periods. Those of a day and a month have the params of `dailyCap` and `monthlyCap`, with whose counts they go on. */
+const PERIODS: Readonly<
+  Record<Every, { windowMs: number; params: readonly number[]; reason: PolicyReason }>
+> = {
+  day: { windowMs: DAY_MS, params: [DAY_MS], reason: 'daily_quota_exceeded' },
+  week: { windowMs: 7 * DAY_MS, params: [7 * DAY_MS], reason: 'quota_exceeded' },
+  month: { windowMs: 31 * DAY_MS, params: [0], reason: 'monthly_quota_exceeded' },
+  year: { windowMs: 366 * DAY_MS, params: [365 * DAY_MS], reason: 'quota_exceeded' },
+}

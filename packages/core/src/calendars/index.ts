@@ -1,0 +1,5 @@
+export { calendar, calendarAlgorithm, type CalendarOptions } from './calendar.ts'
+export type { OfSubject, SubjectValues } from './calendar.ts'
+export type { Every } from './periods.ts'
+export type { Anchor, PeriodStart } from './stroke.ts'
+export type { Calendar } from '../policies/resets.ts'
