@@ -24,6 +24,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
   explain: 'nouns policies stores limiter reservations',
+  calendars: 'nouns algorithms policies',
   upstream: 'nouns policies stores limiter',
   routes: 'nouns',
   http: 'nouns routes stores limiter reservations',
@@ -42,7 +43,7 @@ export const WINGS: Readonly<Record<string, string>> = {
   decide: 'nouns algorithms policies lua stores limiter reservations routes http',
   scale: 'leases shards places journal file',
   extend:
-    'plans configuration explain upstream waiting identity api-keys operator client manifest testing',
+    'plans configuration explain calendars upstream waiting identity api-keys operator client manifest testing',
 }
 
 /** The rooms of `@sluice/ai` in the same way. `nouns` are the files at its root. */

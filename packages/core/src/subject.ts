@@ -1,5 +1,6 @@
-import { ConfigError, InputError } from './errors.ts'
+import { InputError } from './errors.ts'
 import { hex } from './internal/hex.ts'
+import { invalidOption } from './internal/validation.ts'
 
 /** The dimensions that every subject may have. Policies may count by others, too. */
 interface StandardDimensions<Plan extends string = string> {
@@ -61,25 +62,19 @@ const encoder = new TextEncoder()
 export function assertPer(option: string, per: unknown): Per {
   if (per === 'global') return per
   if (!Array.isArray(per) || per.length === 0) {
-    throw new ConfigError(
-      'invalid_option',
-      option,
-      'must be "global" or a list of dimensions, such as ["tenant"]',
-      per,
-    )
+    throw invalidOption(option, 'must be "global" or a list of dimensions, such as ["tenant"]', per)
   }
   const names: unknown[] = per
   for (const name of names) {
     if (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(name)) continue
-    throw new ConfigError(
-      'invalid_option',
+    throw invalidOption(
       option,
       'must list names of 1 to 32 letters, digits, "_" or "-", starting with a letter',
       name,
     )
   }
   if (new Set(names).size !== names.length) {
-    throw new ConfigError('invalid_option', option, 'must not list a dimension twice', names.join())
+    throw invalidOption(option, 'must not list a dimension twice', names.join())
   }
   return Object.freeze([...(names as string[])])
 }

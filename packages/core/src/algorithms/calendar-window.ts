@@ -94,7 +94,7 @@ end`,
     ${writeWindowLua('ending', 'used + applied', 'ending + outlive')}
   end
 else
-  ${giveBackLua}
+  ${giveBackLua()}
 end`,
   },
 }

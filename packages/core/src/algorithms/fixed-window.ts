@@ -62,13 +62,13 @@ export const fixedWindowSettlement: SettlementTwins<FixedWindowState> = {
   applied = actual - reserved
   ${write('finish', 'used + applied')}
 else
-  ${giveBackLua}
+  ${giveBackLua()}
 end`
   },
 }
 
 /** Lua that gives back units of the window in which they were charged. */
-export const giveBackLua: string = `local stored = redis.call('GET', key)
+export const giveBackLua = (): string => `local stored = redis.call('GET', key)
   if stored then
     local ending, count = string.match(stored, '^w(%d+):(%d+)$')
     if not ending then ${FOREIGN} end

@@ -1,15 +1,14 @@
 /* A calendar in a policy: the ends of its periods, computed for each request. */
 import type { Finding } from '../algorithms/algorithm.ts'
-import type { Problem } from '../limiter/events.ts'
-import type { LimitContext } from '../policies/limit.ts'
 import type {
   CalendarSettings,
+  RequestFacts,
   RequestNumbers,
-  RequestTime,
   RuleCalendar,
 } from '../policies/policy.ts'
+import type { Every } from '../policies/resets.ts'
 import type { Subject } from '../subject.ts'
-import type { CalendarOptions, OfSubject, SubjectValues } from './calendar.ts'
+import type { CalendarOptions, OfSubject, SubjectValues } from './options.ts'
 import {
   CALENDAR_NUMBERS,
   periodLength,
@@ -17,7 +16,7 @@ import {
 } from '../algorithms/calendar-window.ts'
 import { ConfigError } from '../errors.ts'
 import { RecentItems } from '../internal/recent-items.ts'
-import { periodAt, type Every, type Period, type Stroke } from './periods.ts'
+import { periodAt, type Period, type Stroke } from './periods.ts'
 import { ANCHOR_RULE, MIDNIGHT, strokeOfAnchor, strokeOfStart } from './stroke.ts'
 import { isZone, localText, ZONE_RULE } from './zone.ts'
 
@@ -34,7 +33,7 @@ interface CalendarEntry extends CalendarNumbers {
   readonly aheadMs: number
 }
 
-type Report = (problem: Problem) => void
+type Report = RequestFacts['report']
 
 export class CalendarRule implements RequestNumbers, RuleCalendar {
   readonly times: typeof CALENDAR_NUMBERS = CALENDAR_NUMBERS
@@ -55,11 +54,9 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
   }
 
   of(
-    subject: Subject,
-    _: LimitContext,
-    { now, settings, report }: RequestTime,
+    { subject, now, report }: RequestFacts,
+    { calendar }: { readonly calendar?: CalendarSettings | undefined } = {},
   ): Readonly<Record<keyof CalendarEntry, unknown>> {
-    const { calendar } = settings ?? {}
     const zone = this.#zoneOf(calendar, subject, report)
     const { since, finish, following } = this.#periodAt(
       zone,
@@ -80,13 +77,14 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
   }
 
   learn(
-    entry: Partial<CalendarEntry> | undefined,
-    { resetMs }: Finding,
-    aheadMs: number,
-    report: Report,
+    entry: Partial<CalendarEntry>,
+    verdict: Finding | undefined,
+    storeTime: number,
+    { now, report }: RequestFacts,
   ): boolean {
-    if (resetMs !== 0) return false
-    if (Math.abs(aheadMs - (entry?.aheadMs ?? 0)) < NEW_DIFFERENCE_MS) {
+    if (verdict?.resetMs !== 0) return false
+    const aheadMs = storeTime - now
+    if (Math.abs(aheadMs - (entry.aheadMs ?? 0)) < NEW_DIFFERENCE_MS) {
       const message = `policies.${this.#policy}: no period that this process knows ends soon after the time of the store, so nothing was charged; compare their clocks, and the versions of their time zones`
       report({ code: 'calendar_unknown', message })
     }

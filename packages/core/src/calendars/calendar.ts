@@ -1,40 +1,16 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { PolicyReason } from '../decision.ts'
-import type { Calendar, ResettingPolicy } from '../policies/resets.ts'
+import { EVERY, type Calendar, type Every } from '../policies/resets.ts'
 import { calendarWindowAlgorithm } from '../algorithms/calendar-window.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { CalendarRule } from './calendar-rule.ts'
-import { EVERY, type Every } from './periods.ts'
-import {
-  ANCHOR_RULE,
-  strokeOfAnchor,
-  strokeOfStart,
-  type Anchor,
-  type PeriodStart,
-} from './stroke.ts'
+import type { CalendarOptions } from './options.ts'
+import { ANCHOR_RULE, strokeOfAnchor, strokeOfStart, type PeriodStart } from './stroke.ts'
 import { isZone, ZONE_RULE } from './zone.ts'
 
 /** The algorithm of calendars, for the class of Durable Objects that counts them: see `docs/calendars.md`. */
 export const calendarAlgorithm: Algorithm = calendarWindowAlgorithm as unknown as Algorithm
-
-/** A value, or a function of the subject, such as of a claim of its token. A function may return nothing: the default. */
-export type OfSubject<T> = T | ((subject: SubjectValues) => T | undefined)
-
-/** The values of a subject, by dimension. */
-export type SubjectValues = Readonly<Record<string, string | undefined>>
-
-/** Options of `calendar`. */
-export interface CalendarOptions {
-  /** The period. Left out for `dailyCap`, `monthlyCap` and `budget`, whose names say it. */
-  readonly every?: Every
-  /** The time zone, by its name in the IANA database, such as `'Europe/Berlin'`. @default 'UTC' */
-  readonly zone?: OfSubject<string>
-  /** The local time at which periods begin. @default midnight: of Monday, of the first of the month, of January 1st */
-  readonly on?: OfSubject<PeriodStart>
-  /** A date whose day and hour return in each period, instead of `on`. @default `on` */
-  readonly anchor?: OfSubject<Anchor>
-}
 
 /**
  * The periods of a customer's calendar: days, weeks, months or years that begin at a local time, for the option `resets` of
@@ -72,11 +48,15 @@ export function calendar(options: CalendarOptions): Calendar {
   if (every !== undefined && typeof on === 'object') strokeOfStart('calendar.on', every, on)
 
   return {
-    configure(policy) {
-      const period = periodOf(policy, every)
-      if (typeof on === 'object') strokeOfStart(`${policy.factory}.resets.on`, period, on)
+    configure(factory, { name, window }, own) {
+      if (window !== undefined) {
+        const message = 'must be left out with "resets", which says when windows end'
+        throw new ConfigError('invalid_option', `${factory}.window`, message, window)
+      }
+      const period = periodOf(factory, own, every)
+      if (typeof on === 'object') strokeOfStart(`${factory}.resets.on`, period, on)
       const { windowMs, params, reason } = PERIODS[period]
-      const rule = new CalendarRule(policy.name, period, params, options)
+      const rule = new CalendarRule(name, period, params, options)
       return {
         algorithm: calendarWindowAlgorithm as unknown as Algorithm,
         params,
@@ -101,7 +81,7 @@ export function calendar(options: CalendarOptions): Calendar {
 const pickHour = ({ hour }: PeriodStart): PeriodStart => (hour === undefined ? {} : { hour })
 
 /** Returns the period of a policy. @throws ConfigError When both or none of policy and calendar name one. */
-function periodOf({ factory, every: own }: ResettingPolicy, every: Every | undefined): Every {
+function periodOf(factory: string, own: Every | undefined, every: Every | undefined): Every {
   if (own !== undefined && every !== undefined && own !== every) {
     const message = `must be left out: ${factory} begins anew each ${own}`
     throw new ConfigError('invalid_option', `${factory}.resets.every`, message, every)

@@ -1,5 +1,4 @@
-export { calendar, calendarAlgorithm, type CalendarOptions } from './calendar.ts'
-export type { OfSubject, SubjectValues } from './calendar.ts'
-export type { Every } from './periods.ts'
+export { calendar, calendarAlgorithm } from './calendar.ts'
+export type { CalendarOptions, OfSubject, SubjectValues } from './options.ts'
 export type { Anchor, PeriodStart } from './stroke.ts'
-export type { Calendar } from '../policies/resets.ts'
+export type { Calendar, Every } from '../policies/resets.ts'

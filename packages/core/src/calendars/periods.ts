@@ -1,14 +1,9 @@
 /* The periods of a calendar: days, weeks, months and years in a zone. */
+import type { Every } from '../policies/resets.ts'
 import { firstInstant, localTime } from './zone.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-
-/** The kinds of periods. */
-export const EVERY = ['day', 'week', 'month', 'year'] as const
-
-/** A kind of period. */
-export type Every = (typeof EVERY)[number]
 
 /** The local time at which periods begin. Each kind uses its own part of it. */
 export interface Stroke {

@@ -2,7 +2,8 @@
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { localTime } from './zone.ts'
-import type { Every, Stroke } from './periods.ts'
+import type { Every } from '../policies/resets.ts'
+import type { Stroke } from './periods.ts'
 
 /** The days of a week. */
 const WEEKDAYS = [

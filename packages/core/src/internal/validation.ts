@@ -28,7 +28,7 @@ export const invalidOption = (
 /** Throws a `ConfigError` unless `value` is an object. */
 export function assertOptions(option: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError('invalid_option', option, `must be an object, not ${typeof value}`)
+    throw invalidOption(option, `must be an object, not ${typeof value}`)
   }
 }
 
@@ -69,7 +69,7 @@ export function assertOptionRules(
 export function optionRule(isAllowed: (value: unknown) => boolean, mustBe: string): OptionRule {
   return (option, value) => {
     if (isAllowed(value)) return
-    throw new ConfigError('invalid_option', option, `must be ${mustBe}`, value)
+    throw invalidOption(option, `must be ${mustBe}`, value)
   }
 }
 
@@ -103,7 +103,7 @@ function isText(value: unknown): boolean {
 /** Returns `value` if it is a function, else throws. */
 export function assertFunction<T>(option: string, value: T): T {
   if (typeof value === 'function') return value
-  throw new ConfigError('invalid_option', option, 'must be a function', value)
+  throw invalidOption(option, 'must be a function', value)
 }
 
 /** Returns `value` if it is a whole number from 1 to `max`, else throws. */
@@ -115,7 +115,7 @@ export function assertPositiveInteger(
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
     return value
   }
-  throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`, value)
+  throw invalidOption(option, `must be a whole number from 1 to ${max}`, value)
 }
 
 /**
@@ -125,25 +125,20 @@ export function assertPositiveInteger(
  */
 export function assertLimit(option: string, value: unknown, hint = ''): Units {
   if (value === 'unlimited' || isUnits(value)) return value
-  throw new ConfigError(
-    'invalid_option',
-    option,
-    `${MUST_BE_UNITS}, or "unlimited"; 0 allows nothing${hint}`,
-    value,
-  )
+  throw invalidOption(option, `${MUST_BE_UNITS}, or "unlimited"; 0 allows nothing${hint}`, value)
 }
 
 /** Throws unless `value` is a part of the whole: a number above 0, up to 1. */
 export function assertShare(option: string, value: unknown): void {
   if (typeof value === 'number' && value > 0 && value <= 1) return
-  throw new ConfigError('invalid_option', option, 'must be a number above 0, up to 1', value)
+  throw invalidOption(option, 'must be a number above 0, up to 1', value)
 }
 
 /** Returns `value` if it is a percentage, else throws. One below 1 is likely to be a share. */
 export function assertPercentage(option: string, value: unknown): number {
   if (value === 0 || (typeof value === 'number' && value >= 1 && value <= 100)) return value
   const message = 'must be a percentage: 0, or from 1 to 100 (50 for a half)'
-  throw new ConfigError('invalid_option', option, message, value)
+  throw invalidOption(option, message, value)
 }
 
 /** Returns `value` if it is one of `allowed`, else throws. */
@@ -154,14 +149,13 @@ export function assertOneOf<T extends string>(
 ): T {
   const match = allowed.find((item) => item === value)
   if (match !== undefined) return match
-  throw new ConfigError('invalid_option', option, `must be one of "${allowed.join('", "')}"`, value)
+  throw invalidOption(option, `must be one of "${allowed.join('", "')}"`, value)
 }
 
 /** Returns `value` if it is a name that needs no escaping in keys, header fields and logs, else throws. */
 export function assertName(option: string, value: unknown): string {
   if (typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value)) return value
-  throw new ConfigError(
-    'invalid_option',
+  throw invalidOption(
     option,
     'must be 1 to 64 letters, digits, "_", "." or "-", starting with a letter or digit',
     value,

@@ -1,7 +1,6 @@
 import type { SkippedPolicy } from '../decision.ts'
 import type { Entry, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { Choices } from './call.ts'
-import type { Problem } from './events.ts'
 import type { Contribution, TrackedRecord } from './extensions.ts'
 import type { DecideCall, Outcome } from './outcome.ts'
 import type { LimiterRuntime } from './runtime.ts'
@@ -11,7 +10,7 @@ import { requestId } from '../internal/random-id.ts'
 import { digestLongValues, hasLongValue } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { resolvePlan } from './plan.ts'
-import { resolve, type ResolvedEntry } from './resolve.ts'
+import { resolve, type EntryContext, type ResolvedEntry } from './resolve.ts'
 
 /**
  * Decides at once. A decision based on outdated records that has charged nothing is made a second time with the current
@@ -95,7 +94,7 @@ export function startResolving(
     const { startedAt } = start
     // Reading the clock takes a while. It has moved on only if an extension waited.
     const now = seam || clockIsInjected ? clock() : startedAt
-    const { entries: resolved, skipped } = resolve(program, {
+    const context = {
       subject,
       cost,
       limits: { plan: limits, route, model },
@@ -104,7 +103,8 @@ export function startResolving(
       settings,
       now,
       report: events.problem,
-    })
+    }
+    const { entries: resolved, skipped } = resolve(program, context)
     const request = {
       policies: program.policies,
       entries: resolved,
@@ -125,22 +125,21 @@ export function startResolving(
         const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
         const decision = conclude(entries, reply, skipped, resolvedPlan)
         const wasOutdated = !decision.degraded && updateRecords(reply.values, records)
-        const isOutdated = learnTimes(entries, reply, request, events.problem) || wasOutdated
+        const isOutdated = learnTimes(entries, reply, context) || wasOutdated
         return { id, call, extensionCall, decision, entries, reply, isOutdated }
       },
     }
   }
 }
 
-/** Tells calendars the store's time. Returns true if one of them has to compute its periods for another time than before. */
+/** Gives each calendar the store's time. Returns true if one of them had computed its periods for another time. */
 function learnTimes(
   entries: readonly Entry[],
   { verdicts, now }: StoreReply,
-  { now: asked }: StoreRequest,
-  report: (problem: Problem) => void,
+  context: EntryContext,
 ): boolean {
-  const wereOutdated = verdicts.map((verdict, index) =>
-    entries[index]?.policy.calendar?.learn(entries[index], verdict, now - asked, report),
+  const wereOutdated = entries.map((entry, index) =>
+    entry.policy.calendar?.learn(entry, verdicts[index], now, context),
   )
   return wereOutdated.includes(true)
 }

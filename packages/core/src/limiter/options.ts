@@ -5,11 +5,15 @@ import type { Problem } from './events.ts'
 import type { Emitters, Extension, ExtensionInstance } from './extensions.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock, type Clock } from '../clock.ts'
-import { ConfigError } from '../errors.ts'
 import { resolveLimits, type AnyLimitName } from '../policies/limit.ts'
 import { collectRules } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
-import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertOneOf,
+  invalidOption,
+} from '../internal/validation.ts'
 import { compile } from './compile.ts'
 import { NO_LIMITS } from './plan.ts'
 import { logProblem, throttleProblems } from './problems.ts'
@@ -95,11 +99,11 @@ const isExtension = (extension: Partial<Extension> | undefined): boolean =>
 
 function assertExtensions(extensions: unknown): readonly Extension[] {
   if (!Array.isArray(extensions) || !extensions.every(isExtension)) {
-    throw invalid('extensions', 'must be a list, such as [planResolver(…)]', extensions)
+    throw invalidOption('extensions', 'must be a list, such as [planResolver(…)]', extensions)
   }
   const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
   if (new Set(names).size === names.length) return extensions
-  throw invalid('extensions', 'must not have two of the same name', names.join())
+  throw invalidOption('extensions', 'must not have two of the same name', names.join())
 }
 
 /** Throws if a limit is `'configured'` and no extension can configure it. */
@@ -111,7 +115,7 @@ function assertConfigurable(
     if (limit !== 'configured') continue
     if (extensions.some(({ configures }) => configures(name, 'limit'))) continue
     const message = `must have runtimeConfiguration that allows "limit" of policy "${name}"`
-    throw invalid('extensions', message, limit)
+    throw invalidOption('extensions', message, limit)
   }
 }
 
@@ -121,14 +125,14 @@ function wholeMsClock(clock: Clock): Clock {
   return () => {
     const now = Math.floor(clock())
     if (now >= 0 && now <= MAX_TIME) return now
-    throw invalid('clock', 'must return epoch milliseconds', now)
+    throw invalidOption('clock', 'must return epoch milliseconds', now)
   }
 }
 
 /** Resolves every limit for every plan and route, so that an invalid one is found at construction. */
 function assertLimits(policies: readonly PolicyRule[], plans: Plans | undefined): void {
   if (plans !== undefined && typeof plans?.get !== 'function') {
-    throw invalid('plans', 'must be created by definePlans', plans)
+    throw invalidOption('plans', 'must be created by definePlans', plans)
   }
   for (const policy of policies) {
     for (const route of policy.routes ?? [undefined]) {
@@ -139,6 +143,3 @@ function assertLimits(policies: readonly PolicyRule[], plans: Plans | undefined)
     }
   }
 }
-
-const invalid = (option: string, message: string, given: unknown): ConfigError =>
-  new ConfigError('invalid_option', option, message, given)

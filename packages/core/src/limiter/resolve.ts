@@ -1,10 +1,10 @@
 import type { SkippedPolicy, SkipReason } from '../decision.ts'
-import type { CalendarSettings, PolicyRule } from '../policies/policy.ts'
+import type { CalendarSettings, PolicyRule, RequestFacts } from '../policies/policy.ts'
 import type { Entry } from '../stores/store.ts'
 import type { CompiledPolicy, Program } from './compile.ts'
 import type { Problem } from './events.ts'
 import { costIn, type Cost } from '../cost.ts'
-import { resolveLimits, type LimitContext, type LimitSettings } from '../policies/limit.ts'
+import { resolveLimits, type LimitSettings } from '../policies/limit.ts'
 import { lacksDimension, encodePartition, valueOf, type Digests, type Subject } from '../subject.ts'
 
 /** Settings for one partition that take precedence over the policy's own. */
@@ -16,15 +16,11 @@ export interface PolicySettings extends LimitSettings {
 }
 
 /** The facts of a request from which its entries are resolved. */
-export interface EntryContext {
-  readonly subject: Subject
+export interface EntryContext extends RequestFacts {
   readonly cost: Cost | undefined
-  readonly limits: LimitContext
   readonly plan: string | undefined
   readonly digests: Digests | undefined
   readonly settings: SettingsLookup | undefined
-  /** The caller's time, in epoch ms. */
-  readonly now: number
   readonly report: (problem: Problem) => void
 }
 
@@ -91,22 +87,14 @@ function reasonToSkip(
 function resolveEntry(
   compiledPolicy: CompiledPolicy,
   index: number,
-  {
-    subject,
-    digests,
-    cost: requestCost,
-    limits,
-    plan,
-    settings: lookup,
-    now,
-    report,
-  }: EntryContext,
+  context: EntryContext,
 ): ResolvedEntry | SkipReason {
+  const { subject, digests, cost: requestCost, limits, plan } = context
   const { policy, prefix } = compiledPolicy
   const key = keyOf(compiledPolicy, subject, digests)
   const partition = key.slice(prefix.length)
   const cost = costIn(requestCost, policy.unit)
-  const settings = lookup?.(policy, partition)
+  const settings = context.settings?.(policy, partition)
   const allowance = resolveLimits(policy, limits, settings, plan)
   if (typeof allowance === 'string') return allowance
   const { rollout, mode, params, numbers } = policy
@@ -129,7 +117,7 @@ function resolveEntry(
     enforced,
     policyLimit: limit,
     policyBurst: burst,
-    ...numbers?.of(subject, limits, { now, settings, report }),
+    ...numbers?.of(context, settings),
   }
   return policy.stripes > 1 ? pickStripe(entry) : entry
 }

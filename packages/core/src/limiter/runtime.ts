@@ -5,7 +5,7 @@ import type { Store, StoreRequest } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters, ExtensionInstance, Seam } from './extensions.ts'
 import type { DecideCall, Outcome } from './outcome.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 
 /** The parts of a limiter that its functions work with. */
 export interface LimiterRuntime {
@@ -50,7 +50,7 @@ export function findRuntime(limiter: object): LimiterRuntime | undefined {
 export function runtimeOf(limiter: object): LimiterRuntime {
   const runtime = findRuntime(limiter)
   if (runtime !== undefined) return runtime
-  throw new ConfigError('invalid_option', 'limiter', 'must be created by createLimiter')
+  throw invalidOption('limiter', 'must be created by createLimiter')
 }
 
 /** The rules and plans that a limiter was created with. */
@@ -87,5 +87,5 @@ export function extensionHandle<Handle>(limiter: object, name: string, factory: 
   const instance = runtimeOf(limiter).extensions.find((extension) => extension.name === name)
   if (instance !== undefined) return instance.handle as Handle
   const message = `must have ${factory}(…) in its extensions for this call`
-  throw new ConfigError('invalid_option', 'limiter', message)
+  throw invalidOption('limiter', message)
 }

@@ -64,7 +64,10 @@ export function besideRule(
 export const numbersOfEach = <Name extends string>(
   names: readonly Name[],
   of: (subject: Subject, context: LimitContext) => Readonly<Record<Name, number>>,
-): NonNullable<PolicyRule['numbers']> => ({ names: ['limit', ...names, 'cost'], of })
+): NonNullable<PolicyRule['numbers']> => ({
+  names: ['limit', ...names, 'cost'],
+  of: ({ subject, limits }) => of(subject, limits),
+})
 
 /** Returns the number of a subject's member, from 1 on: a hash of its name. */
 export function memberOf(rule: PolicyRule, between: readonly string[], subject: Subject): number {

@@ -1,12 +1,12 @@
 import type { AlgorithmConfig, Policy, PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
 import type { Backpressure } from './backpressure.ts'
 import type { Rollout } from './rollout.ts'
-import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
   assertName,
   assertOneOf,
   assertPositiveInteger,
+  invalidOption,
   MAX_UNITS,
 } from '../internal/validation.ts'
 import { assertPer, type Per } from '../subject.ts'
@@ -90,11 +90,11 @@ export function defineRule<State>(
 function assertRollout(option: string, value: Rollout | undefined, per: Per): Rollout | undefined {
   if (value === undefined) return undefined
   if (typeof value?.isEnabled !== 'function') {
-    throw new ConfigError('invalid_option', option, 'must be created by rollout', value)
+    throw invalidOption(option, 'must be created by rollout', value)
   }
   if (per !== 'global' || !value.isPartial) return value
   const message = 'must be 0 or 100 percent with per "global"'
-  throw new ConfigError('invalid_option', option, message)
+  throw invalidOption(option, message)
 }
 
 function assertBackpressure(
@@ -102,7 +102,7 @@ function assertBackpressure(
   value: Backpressure | undefined,
 ): Backpressure | undefined {
   if (value === undefined || typeof value?.delayMs === 'function') return value
-  throw new ConfigError('invalid_option', option, 'must be created by backpressure', value)
+  throw invalidOption(option, 'must be created by backpressure', value)
 }
 
 function assertScope(option: string, scope: unknown, per: Per): string {
@@ -116,5 +116,5 @@ function assertRoutes(option: string, routes: unknown): readonly string[] | unde
   if (ids.length > 0 && ids.every((id) => typeof id === 'string' && id !== '')) {
     return Object.freeze([...(ids as string[])])
   }
-  throw new ConfigError('invalid_option', option, 'must be a list of at least one route id', routes)
+  throw invalidOption(option, 'must be a list of at least one route id', routes)
 }

@@ -2,7 +2,6 @@ import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
-import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { policyOfRule } from './define-rule.ts'
 import { configureResets, type Calendar, type Resets } from './resets.ts'
@@ -53,12 +52,8 @@ export function fixedWindow<
   Name extends string = AnyLimitName,
 >(options: FixedWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return policyOfRule('fixedWindow', options, ['window', 'resets'], () => {
-    const resets = configureResets(options, { factory: 'fixedWindow' })
-    if (resets && options.window === undefined) return resets
-    if (resets) {
-      const message = 'must be left out with "resets": one of them says when windows end'
-      throw new ConfigError('invalid_option', 'fixedWindow.window', message, options.window)
-    }
+    const resets = configureResets('fixedWindow', options)
+    if (resets) return resets
     const windowMs = durationMs('fixedWindow.window', options.window)
     return { algorithm: fixedWindowAlgorithm, params: [windowMs], windowMs }
   })
@@ -77,17 +72,17 @@ export function dailyCap<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: CapOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  const day = {
-    algorithm: fixedWindowAlgorithm,
-    params: [DAY_MS],
-    windowMs: DAY_MS,
-    reason: 'daily_quota_exceeded',
-  } as const
   return policyOfRule(
     'dailyCap',
     options,
     ['resets'],
-    () => configureResets(options, { factory: 'dailyCap', every: 'day' }) ?? day,
+    () =>
+      configureResets('dailyCap', options, 'day') ?? {
+        algorithm: fixedWindowAlgorithm,
+        params: [DAY_MS],
+        windowMs: DAY_MS,
+        reason: 'daily_quota_exceeded',
+      },
   )
 }
 
@@ -104,16 +99,16 @@ export function monthlyCap<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: CapOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
-  const month = {
-    algorithm: fixedWindowAlgorithm,
-    params: [CALENDAR_MONTH],
-    windowMs: 31 * DAY_MS,
-    reason: 'monthly_quota_exceeded',
-  } as const
   return policyOfRule(
     'monthlyCap',
     options,
     ['resets'],
-    () => configureResets(options, { factory: 'monthlyCap', every: 'month' }) ?? month,
+    () =>
+      configureResets('monthlyCap', options, 'month') ?? {
+        algorithm: fixedWindowAlgorithm,
+        params: [CALENDAR_MONTH],
+        windowMs: 31 * DAY_MS,
+        reason: 'monthly_quota_exceeded',
+      },
   )
 }

@@ -1,6 +1,11 @@
 import type { PlanLimits } from './plans.ts'
-import { ConfigError } from '../errors.ts'
-import { assertLimit, assertPositiveInteger, isUnits, type Units } from '../internal/validation.ts'
+import {
+  assertLimit,
+  assertPositiveInteger,
+  invalidOption,
+  isUnits,
+  type Units,
+} from '../internal/validation.ts'
 
 export type { Units } from '../internal/validation.ts'
 
@@ -116,5 +121,5 @@ export function assertCountable(
   if (isUnits(units) && units <= maxUnits) return units
   assertLimit(option(), units, plan && `; the plan has: ${Object.keys(plan).join()}`)
   const message = `must be at most ${maxUnits} in this window`
-  throw new ConfigError('invalid_option', option(), message, units)
+  throw invalidOption(option(), message, units)
 }

@@ -1,6 +1,5 @@
 import type { Algorithm, Finding } from '../algorithms/algorithm.ts'
 import type { PolicyReason } from '../decision.ts'
-import type { Problem } from '../limiter/events.ts'
 import type { DimensionOf, Per, Subject } from '../subject.ts'
 import type { Backpressure } from './backpressure.ts'
 import type { AnyLimitName, Burst, Limit, LimitContext } from './limit.ts'
@@ -115,19 +114,31 @@ export interface RequestNumbers {
   /** The names of all numbers of an entry: `limit`, then these, `cost` at the end. Lua has them as variables. */
   readonly names: readonly string[]
   /**
-   * Returns them: whole numbers up to 10^14, and facts for the rule itself. @throws InputError When the subject lacks
-   * something.
+   * Returns them: whole numbers up to 10^14, and facts for the rule itself.
+   *
+   * @param settings Those of its partition.
+   * @throws InputError When the subject lacks something.
    */
-  of(subject: Subject, context: LimitContext, at: RequestTime): Readonly<Record<string, unknown>>
+  of(
+    request: RequestFacts,
+    settings: { readonly calendar?: CalendarSettings | undefined } | undefined,
+  ): Readonly<Record<string, unknown>>
 }
 
-/** The time of a request, and what changes its calendar. */
-export interface RequestTime {
+/** The facts of a request that numbers depend on. */
+export interface RequestFacts {
+  readonly subject: Subject
+  readonly limits: LimitContext
   /** The caller's time, in epoch ms. */
   readonly now: number
-  /** Settings of its partition. */
-  readonly settings: { readonly calendar?: CalendarSettings | undefined } | undefined
-  readonly report: (problem: Problem) => void
+  readonly report: (problem: CalendarProblem) => void
+}
+
+/** A calendar that could not be computed as it is given. */
+interface CalendarProblem {
+  readonly code: 'calendar_unknown'
+  readonly message: string
+  readonly source?: 'subject'
 }
 
 /** The calendar of a partition that is set at run time. */
@@ -143,14 +154,14 @@ export interface RuleCalendar {
   /** Returns these numbers of an entry. */
   timesOf(entry: object): Readonly<Record<string, number>>
   /**
-   * Takes the verdict on an entry, and the store's time less the caller's. Returns true if the store has found no end for its
-   * own time among the entry's numbers: they are computed anew for it.
+   * Takes the verdict on an entry, if there is one, and the store's time. Returns true if the store has found no end for its
+   * time among the entry's numbers: they are computed anew for it.
    */
   learn(
-    entry: object | undefined,
-    verdict: Finding,
-    aheadMs: number,
-    report: (problem: Problem) => void,
+    entry: object,
+    verdict: Finding | undefined,
+    storeTime: number,
+    asked: RequestFacts,
   ): boolean
   /** Returns a time (epoch ms) as local time with its zone, of an entry with the numbers of this rule. */
   localTime(entry: object, at: number): string

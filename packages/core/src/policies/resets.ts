@@ -1,20 +1,28 @@
-import type { Every } from '../calendars/periods.ts'
 import type { AlgorithmConfig } from './policy.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 
-/** The policy that a calendar is for. */
-export interface ResettingPolicy {
-  /** The function that creates it, as errors name it. */
-  readonly factory: string
+/** The kinds of periods. */
+export const EVERY = ['day', 'week', 'month', 'year'] as const
+
+/** A kind of period. */
+export type Every = (typeof EVERY)[number]
+
+/** The options of a policy that a calendar is for. */
+export interface ResettingOptions extends Resets {
   readonly name: string
-  /** The period that the function stands for. @default that of the calendar */
-  readonly every?: Every
+  readonly window?: unknown
 }
 
 /** The periods in which a policy counts, created by `calendar`. */
 export interface Calendar {
-  /** Returns the part of a policy that counts in these periods. @throws ConfigError When it does not fit the policy. */
-  configure(policy: ResettingPolicy): AlgorithmConfig<never>
+  /**
+   * Returns the part of a policy that counts in these periods.
+   *
+   * @param factory The function that creates the policy, as errors name it.
+   * @param every The period that the function stands for. @default that of the calendar
+   * @throws ConfigError When the calendar does not fit the policy.
+   */
+  configure(factory: string, options: ResettingOptions, every?: Every): AlgorithmConfig<never>
   /** Returns the same calendar for days, which begin at its hour. */
   forDays(): Calendar
 }
@@ -27,11 +35,11 @@ export interface Resets {
 
 /** Returns the part of a policy that counts by its calendar, if it has one. @throws ConfigError When it is none. */
 export function configureResets(
-  { resets, name }: Resets & { readonly name: string },
-  policy: Omit<ResettingPolicy, 'name'>,
+  ...[factory, options, every]: Parameters<Calendar['configure']>
 ): AlgorithmConfig<never> | undefined {
-  if (resets === undefined) return undefined
-  if (typeof resets?.configure === 'function') return resets.configure({ ...policy, name })
-  const option = `${policy.factory}.resets`
-  throw new ConfigError('invalid_option', option, 'must be created by calendar', resets)
+  const { resets } = options
+  if (resets === undefined || typeof resets?.configure === 'function') {
+    return resets?.configure(factory, options, every)
+  }
+  throw invalidOption(`${factory}.resets`, 'must be created by calendar', resets)
 }

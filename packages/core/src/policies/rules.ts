@@ -1,17 +1,12 @@
 import type { Policy, PolicyRule } from './policy.ts'
 import { ConfigError } from '../errors.ts'
 import { assertPer } from '../subject.ts'
-import { assertName } from '../internal/validation.ts'
+import { assertName, invalidOption } from '../internal/validation.ts'
 
 /** Returns the rules of a limiter's policies. @throws ConfigError Unless there are some, with distinct names. */
 export function collectRules(policies: unknown): readonly PolicyRule[] {
   if (!Array.isArray(policies) || policies.length === 0) {
-    throw new ConfigError(
-      'invalid_option',
-      'policies',
-      'must be a list of at least one policy',
-      policies,
-    )
+    throw invalidOption('policies', 'must be a list of at least one policy', policies)
   }
   const rules: PolicyRule[] = []
   // Names, and key prefixes with their keyspace: only rules with the same keyspace may share keys.
@@ -52,7 +47,7 @@ function assertRule(option: string, { name, params, per }: PolicyRule): void {
 
 function invalidPolicy(option: string, given: unknown): ConfigError {
   const message = 'must be created by a factory, such as slidingWindow'
-  return new ConfigError('invalid_option', option, message, given)
+  return invalidOption(option, message, given)
 }
 
 /** Returns the rules that count in the same keys as `rule`, including itself. */

@@ -3,7 +3,8 @@ import type { Degraded, Source } from '../decision.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Operation } from './operation.ts'
 import type { SettlementMark } from './settlement-mark.ts'
-import { ConfigError, StoreError, type StoreErrorCode } from '../errors.ts'
+import { StoreError, type StoreErrorCode } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 
 export type { Operation, OperationKind, StateMap } from './operation.ts'
 export type { MarkedCharge, MarkKind, SettlementMark } from './settlement-mark.ts'
@@ -208,7 +209,7 @@ export function assertStore(option: string, value: unknown): Store {
   const { check, run, reset } = (value ?? {}) as Partial<Store>
   if ([check, run, reset].every((method) => typeof method === 'function')) return value as Store
   const rule = 'must be a store, such as upstash() or memory()'
-  throw new ConfigError('invalid_option', option, rule, typeof value)
+  throw invalidOption(option, rule, typeof value)
 }
 
 /** Creates the error of an answer that a store cannot have given. */

@@ -54,6 +54,8 @@ export async function replaysAlike(
   }
 }
 
+const HOUR_MS = 3_600_000
+
 /** Runs one history, and returns the outcome of each step. */
 async function replay(
   store: Store,
@@ -74,7 +76,8 @@ async function replay(
     const action = random(isSettled ? 5 : 4)
     let decision: Decision
     if (action === 4) {
-      const call = verify(await reserve(limiter, subject, { cost }))
+      const settleWithin = Math.max(HOUR_MS, windowMs)
+      const call = verify(await reserve(limiter, subject, { cost, settleWithin }))
       decision = call
       if (call.allowed) {
         clock.advance(random(Math.ceil(windowMs / 3)))

@@ -6,7 +6,7 @@ import { manualClock } from '../clock.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import { listen } from '../limiter/listen.ts'
-import { freshSubject } from './probe.ts'
+import { freshSubject, numbersAt } from './probe.ts'
 import { expectThat, type Cases } from './suite.ts'
 
 const NOON_MS = Date.UTC(2026, 0, 15, 12, 0, 30)
@@ -23,7 +23,7 @@ export const keyCases = (policyOf: PolicyMaker): Cases<Store> => ({
     const [rule] = policy()
     if (!rule) return
     const { algorithm, params } = rule
-    const input = { limit: LIMIT, burst: LIMIT, cost: COST, params }
+    const input = { limit: LIMIT, burst: LIMIT, cost: COST, params, ...numbersAt(rule, NOON_MS) }
     const { expiresAt } = algorithm.add(undefined, input, NOON_MS, 'id')
     const reporting = withLua(policy, '-lives', ({ check }) => ({
       check: `${check}\nreset = ${MARK} + redis.call('PTTL', key)`,

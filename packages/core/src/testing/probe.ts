@@ -1,6 +1,6 @@
 import type { Cost } from '../cost.ts'
 import type { Decision, PolicyState } from '../decision.ts'
-import type { Policy } from '../policies/policy.ts'
+import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { manualClock, type ManualClock } from '../clock.ts'
@@ -117,4 +117,10 @@ export async function expectExactRetry(
   clock.advance(1)
   const onTime = await peek(cost, subject)
   expectThat(onTime.allowed, `retryAfterMs is ${wait}: after that time it must be allowed`)
+}
+
+/** Returns the numbers of a rule for a request at this time, if it needs some. */
+export function numbersAt({ numbers }: PolicyRule, now: number): object | undefined {
+  const limits = { plan: {}, route: undefined, model: undefined }
+  return numbers?.of({ subject: {}, limits, now, report: () => {} }, undefined)
 }

@@ -1,17 +1,15 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { PolicyMaker } from './policy-cases.ts'
-import { probe, remainingUnits } from './probe.ts'
+import { numbersAt, probe, remainingUnits } from './probe.ts'
 import { expectEqual, expectThat, type Cases } from './suite.ts'
 
 /** The parts of a window after which histories begin, so that a window on a grid ends in one of them. */
 const PHASES = [0, 0.25, 0.5, 0.75]
 
 /** The claims about the traits of the algorithm of a policy. */
-export function traitCases(
-  policyOf: PolicyMaker,
-  { algorithm, params, windowMs }: PolicyRule,
-): Cases<Store> {
+export function traitCases(policyOf: PolicyMaker, rule: PolicyRule): Cases<Store> {
+  const { algorithm, params, windowMs } = rule
   const { slides, windowEnd } = algorithm.traits ?? {}
   return {
     ...(slides && {
@@ -37,7 +35,7 @@ export function traitCases(
       async 'all units return at windowEnd, and none before'(store) {
         const { spend, peek, clock } = probe(store, [policyOf(10)])
         await spend(1, 7)
-        const untilEnd = windowEnd(params, clock()) - clock()
+        const untilEnd = windowEnd(params, clock(), numbersAt(rule, clock())) - clock()
         const isWithin = untilEnd > 0 && untilEnd <= windowMs
         expectThat(isWithin, `windowEnd is ${untilEnd} ms from now, instead of 1 to ${windowMs}`)
         clock.advance(untilEnd - 1)
