@@ -1,4 +1,4 @@
-import { fixedWindow, rollout, type FixedWindowOptions, type Policy } from '@sluice/core'
+import { fixedWindow, rollout, type PolicyOptions, type Policy } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
 import { denialBody, rateLimitHeaders, tooManyRequests, type HeaderStyle } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
@@ -97,7 +97,7 @@ describe('a cost that can never fit', () => {
   })
 })
 
-const perTenant = (fields: Partial<FixedWindowOptions>): Policy =>
+const perTenant = (fields: Partial<PolicyOptions>): Policy =>
   fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'], ...fields })
 
 describe('a request that no policy counts', () => {

@@ -58,7 +58,7 @@ export interface Traits {
    * Returns the end of the window that runs at `now`, when all units return (epoch ms). A calendar needs the numbers of an
    * entry. @default windows have no common end
    */
-  windowEnd?(params: readonly number[], now: number, entry?: object): number
+  readonly windowEnd?: (params: readonly number[], now: number, entry?: object) => number
   /**
    * Returns the numbers, the window in milliseconds first, with which a unit counts for `ms` longer: a lease uses it that
    * late. With `windowEnd` they stay the same. `lease` needs this and `settlement`. @default no lease

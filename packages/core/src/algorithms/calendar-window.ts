@@ -39,8 +39,8 @@ export const calendarWindowAlgorithm: Algorithm<FixedWindowState> = {
   // A policy that gets a calendar goes on with the count of its window.
   keyId: 'fixed',
   traits: {
-    windowEnd(_, now, entry: Partial<CalendarNumbers> = {}) {
-      const { since = 0, finish = 0, following = 0 } = entry
+    windowEnd: (_, now, entry: object = {}) => {
+      const { since = 0, finish = 0, following = 0 } = entry as Partial<CalendarNumbers>
       return [since, finish, following].find((end) => end > now) ?? now
     },
     lengthen: (params) => params,

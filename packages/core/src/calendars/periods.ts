@@ -79,6 +79,7 @@ function monthOf(day: number): number {
 
 /** Returns a day of a month, or the last one if it is shorter, in days since the Unix epoch. */
 function dayOfMonth(month: number, day: number): number {
-  const first = (number: number): number => Date.UTC(EPOCH_YEAR, number) / DAY_MS
-  return Math.min(first(month) + day, first(month + 1)) - 1
+  return Math.min(firstOfMonth(month) + day, firstOfMonth(month + 1)) - 1
 }
+
+const firstOfMonth = (month: number): number => Date.UTC(EPOCH_YEAR, month) / DAY_MS

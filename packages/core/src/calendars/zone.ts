@@ -86,6 +86,8 @@ function changeBetween(zone: string, before: number, after: number, offset: numb
 
 const texts = new RecentItems<string>(MAX_ZONES)
 
+const twoDigits = (value: number): string => String(value).padStart(2, '0')
+
 /** Returns an instant as local time with its offset and zone (RFC 9557), such as `2026-12-01T00:00:00+01:00[Europe/Berlin]`. */
 export function localText(zone: string, instant: number): string {
   const name = `${zone} ${instant}`
@@ -93,9 +95,8 @@ export function localText(zone: string, instant: number): string {
   if (known !== undefined) return known
   const offset = Math.round(offsetAt(zone, instant) / MINUTE_MS)
   const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60]
-  const two = (value: number): string => String(value).padStart(2, '0')
   const time = new Date(instant + offset * MINUTE_MS).toISOString().slice(0, 19)
-  const text = `${time}${offset < 0 ? '-' : '+'}${two(hours)}:${two(minutes)}[${zone}]`
+  const text = `${time}${offset < 0 ? '-' : '+'}${twoDigits(hours)}:${twoDigits(minutes)}[${zone}]`
   texts.set(name, text)
   return text
 }

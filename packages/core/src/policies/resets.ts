@@ -8,7 +8,7 @@ export const EVERY = ['day', 'week', 'month', 'year'] as const
 export type Every = (typeof EVERY)[number]
 
 /** The options of a policy that a calendar is for. */
-export interface ResettingOptions extends Resets {
+interface ResettingOptions extends Resets {
   readonly name: string
   readonly window?: unknown
 }
