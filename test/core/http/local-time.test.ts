@@ -66,6 +66,11 @@ describe.each(CASES)(
       )
     })
 
+    it('says the seconds where the store knows no end for its time', async () => {
+      const unknown = denied(calendarState(reason, { resetMs: 0, retryAfterMs: 0 }))
+      expect((await factsIn(unknown, format))['message']).toMatch(/ are left\. Retry in 1 s\.$/)
+    })
+
     it('has the same bytes as before without a calendar', async () => {
       const { resetsAt: _, ...plain } = calendarState(reason)
       const answer = tooManyRequests(denied(plain), { format })

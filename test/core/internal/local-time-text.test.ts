@@ -18,7 +18,7 @@ it.each([
 })
 
 it('the used part of a limit has the end of its period only with a calendar', () => {
-  expect(usedText(3, 60, 'request', undefined)).toBe('3 of 60 requests used')
+  expect(usedText(3, 60, 'request')).toBe('3 of 60 requests used')
   expect(usedText(3, 60, 'request', END)).toBe(
     '3 of 60 requests used in the period until 2026-12-01 00:00 (Europe/Berlin)',
   )

@@ -43,5 +43,5 @@ it('a recorded denial says the end of each period as local time, as it was then'
     '  It would have fitted 2h later, if nothing else was charged.',
     '  budget.daily: $4.00 of $5.00 used in the period until 2026-01-16 00:00 (Europe/Berlin)',
   ])
-  expect(denyingText(DENIAL)).toBe(`${used}, $0.08 asked for`)
+  expect(denyingText(DENIAL)).toBe('budget.monthly: $4.98 of $5.00 used, $0.08 asked for')
 })

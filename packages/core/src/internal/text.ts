@@ -34,12 +34,7 @@ export const amountText = (count: number, unit: string): string =>
   unit === 'usd' ? unitsText(count, unit) : `${count} ${unit}${count === 1 ? '' : 's'}`
 
 /** Returns the used part of a limit: `3 of 60 requests used`, with the end of its period if it has a calendar. */
-export const usedText = (
-  used: number,
-  most: number,
-  unit: string,
-  resetsAt: string | undefined,
-): string =>
+export const usedText = (used: number, most: number, unit: string, resetsAt?: string): string =>
   `${unitsText(used, unit)} of ${amountText(most, unit)} used${resetsAt === undefined ? '' : ` in the period${untilText(resetsAt)}`}`
 
 /** Returns a cost as a sentence: `It asks for 1 request and $0.05.`, and the denial that it is the cost of. */

@@ -50,7 +50,10 @@ export function denialText(
  */
 export function denyingText({ policies, reason }: RecordedDenial): string {
   const state = policies.find(isDenying)
-  return state ? `${stateText(state)}, ${unitsText(state.cost, state.unit)} asked for` : reason
+  if (!state) return reason
+  const { name, unit, burst, remaining, cost } = state
+  // A line of a list is short: the whole denial has the end of its period.
+  return `${name}: ${usedText(burst - remaining, burst, unit)}, ${unitsText(cost, unit)} asked for`
 }
 
 const isDenying = ({ fits, enforced }: DeniedPolicy): boolean => enforced && !fits

@@ -101,9 +101,9 @@ function message(
     isMoney ? `$${(count / 1_000_000).toFixed(count % 10_000 ? 6 : 2)}` : count
   // The units are of the first that denies, the time is of the one that denies for the longest.
   if (violated.retryAfterMs !== retryAfterMs) end = `. Another limit denies for longer${end}`
-  // A quota ends at a time of the calendar.
-  else if (isQuota(reason))
-    end = ` until ${resetsAt ? localTimeText(resetsAt) : new Date(at + Number(retryAfterMs)).toUTCString().slice(5)}.`
+  // A quota ends at a time of the calendar, unless nobody knows it.
+  else if (isQuota(reason) && retryAfterMs)
+    end = ` until ${resetsAt ? localTimeText(resetsAt) : new Date(at + retryAfterMs).toUTCString().slice(5)}.`
   if (reason === 'concurrency_exceeded') end = `; more is held by calls in flight${end}`
   return `This call may cost ${units(cost)}; ${units(remaining)} of ${units(burst)}${isMoney ? '' : ` ${unit}s`} of policy "${name}" ${isMoney ? 'is' : 'are'} left${end}`
 }
