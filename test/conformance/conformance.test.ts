@@ -21,13 +21,15 @@ import { resets } from './cases/resets.ts'
 import { windows } from './cases/windows.ts'
 import { zeroLimits } from './cases/zero-limits.ts'
 
-const HOUR = { name: 'p', limit: 20, window: '1h', per: ['tenant'] } as const
+const TENANT = { name: 'p', per: ['tenant'] } as const
+const HOUR = { ...TENANT, limit: 20, window: '1h' } as const
 
 /** Limits of 20, and how often each is tried. */
 const TWENTY: readonly (readonly [what: string, policies: readonly Policy[], times: number])[] = [
   ['a sliding window', [slidingWindow(HOUR)], 100],
   ['a fixed window', [fixedWindow(HOUR)], 20],
-  ['a session window', [sessionWindow({ name: 'p', limit: 20, idle: '1h', per: ['tenant'] })], 20],
+  ['a session window', [sessionWindow({ ...TENANT, limit: 20, idle: '1h' })], 20],
+  ['a session of a length', [sessionWindow({ ...TENANT, limit: 20, length: '1h' })], 20],
   ['a sliding window counter', [slidingWindowCounter({ ...HOUR, segments: 6 })], 20],
   ['a token bucket', [tokenBucket(HOUR)], 20],
   ['a leaky bucket', [leakyBucket({ ...HOUR, limit: 1, burst: 20 })], 20],

@@ -85,6 +85,18 @@ const KINDS: Record<string, Kind> = {
     leftThen: 2,
     ...rate,
   },
+  'a session of a length': {
+    policy: sessionWindow({ ...common, length: '10s' }),
+    endsAt: NOON + 10_000,
+    leftThen: 2,
+    ...rate,
+  },
+  'a session of a length with pauses': {
+    policy: sessionWindow({ ...common, length: '10s', idle: '15s' }),
+    endsAt: NOON + 10_000,
+    leftThen: 2,
+    ...rate,
+  },
   'a monthly cap': {
     policy: monthlyCap(common),
     endsAt: Date.UTC(2026, 1, 1),

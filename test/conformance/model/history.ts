@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { Ask } from './oracle.ts'
-import type { Rule } from './rules.ts'
+import { sessionOf, type Rule } from './rules.ts'
 import { endOf } from './usage.ts'
 
 /** A move of the clock before an event: often exactly onto a moment at which something changes. */
@@ -97,7 +97,8 @@ function target(now: number, { kind, off, share }: Step, rule: Rule, told: Told)
 /** The next moment at which what is charged now, or the grid of the rule, changes something. */
 function borderAfter(rule: Rule, now: number): number {
   const { kind, windowMs, limit, segments } = rule
-  if (kind === 'sliding' || kind === 'session') return now + windowMs
+  if (kind === 'session') return now + Math.min(...sessionOf(rule))
+  if (kind === 'sliding') return now + windowMs
   if (kind === 'token' || kind === 'leaky') return now + Math.ceil(windowMs / Math.max(1, limit))
   if (kind === 'counter') return endOf({ kind: 'fixed', windowMs: windowMs / segments }, now)
   return endOf(rule, now)

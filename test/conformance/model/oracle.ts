@@ -90,7 +90,7 @@ function opinionOf(rule: Rule, charges: readonly Charge[], ask: Ask, now: number
     cost === 0 || (units(at) + cost <= capacity(rule) && wait(at) <= longestWait)
   const used = units(now)
   const fits = fitsAt(now)
-  // Where nothing is in use, one unit is taken to be. A charge moves the end of a session.
+  // Where nothing is in use, one unit is taken to be. A charge moves the end of a session, or begins one.
   const isProlonged = rule.kind === 'session' && fits && cost > 0
   const { units: after } = isProlonged
     ? usageOf(rule, [...charges, { at: now, cost }])

@@ -30,8 +30,10 @@ const KINDS = [
 export interface Rule {
   readonly kind: (typeof KINDS)[number]
   readonly limit: number
-  /** Of a session: its idle time. */
+  /** Of a session: its idle time, or else its length. */
   readonly windowMs: number
+  /** The end of a session: a pause, a length from its first charge, or the first of both. */
+  readonly ends?: 'idle' | 'length' | 'both'
   readonly per: Per
   readonly unit: string
   /** False for a rule in shadow mode, which never denies. */
@@ -78,6 +80,7 @@ const aRule = (leastMs: number): fc.Arbitrary<Rule> =>
       segments: fc.constantFrom(...SEGMENTS),
       wait: fc.oneof(fc.boolean(), fc.integer({ min: 1, max: leastMs * 20 })),
       log: fc.constant(undefined),
+      ends: fc.constantFrom('idle', 'length', 'both'),
     })
     .map(cutWhole)
 
@@ -86,6 +89,12 @@ const cutWhole = (rule: Rule): Rule => ({
   ...rule,
   windowMs: Math.ceil(rule.windowMs / rule.segments) * rule.segments,
 })
+
+/** The idle time and the length of a session, in milliseconds. Those of both are often of a similar size. */
+export function sessionOf({ windowMs, ends, segments }: Rule): readonly [number, number] {
+  if (ends === 'length') return [Infinity, windowMs]
+  return [windowMs, ends === 'both' ? Math.ceil((windowMs * segments) / 3) : Infinity]
+}
 
 /** Rules that differ in limit, window and whether they deny, to count in one log. */
 const aLog = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
@@ -188,7 +197,12 @@ function policyOf(rule: Rule, name: string): Policy {
     fixed: () => fixedWindow({ ...common, window }),
     daily: () => dailyCap(common),
     monthly: () => monthlyCap(common),
-    session: () => sessionWindow({ ...common, idle: window }),
+    session() {
+      const [idleMs, lengthMs] = sessionOf(rule)
+      const length = lengthMs === Infinity ? undefined : (`${lengthMs}ms` as const)
+      if (idleMs !== Infinity) return sessionWindow({ ...common, idle: `${idleMs}ms`, length })
+      return sessionWindow({ ...common, length: `${lengthMs}ms` })
+    },
     counter: () => slidingWindowCounter({ ...common, window, segments }),
     token: () => tokenBucket({ ...common, window, burst }),
     interval: () => tokenBucket({ ...common, window, burst, refill: 'interval' }),

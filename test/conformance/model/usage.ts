@@ -1,4 +1,4 @@
-import { isBucket, isSliding, type Rule } from './rules.ts'
+import { isBucket, isSliding, sessionOf, type Rule } from './rules.ts'
 
 /** A charge that was allowed. */
 export interface Charge {
@@ -47,14 +47,17 @@ export function usageOf(rule: Rule, charges: readonly Charge[]): Usage {
 
 const none = (): number => 0
 
-/** The charges of a session: those since the last pause of the idle time, until there is another. */
-function since({ windowMs }: Rule, charges: readonly Charge[]): Usage['units'] {
-  let [units, last] = [0, -Infinity]
+/** The charges of a session: those since a first one, until there is a pause of the idle time, or the length is over. */
+function since(rule: Rule, charges: readonly Charge[]): Usage['units'] {
+  const [idleMs, lengthMs] = sessionOf(rule)
+  let [units, first, last] = [0, -Infinity, -Infinity]
+  const runsAt = (now: number): boolean => now - last < idleMs && now - first < lengthMs
   for (const { at, cost } of charges) {
-    units = at - last < windowMs ? units + cost : cost
+    if (!runsAt(at)) [units, first] = [0, at]
+    units += cost
     last = at
   }
-  return (now) => (now - last < windowMs ? units : 0)
+  return (now) => (runsAt(now) ? units : 0)
 }
 
 /** The segments that are all in the window, and a part of the one before them, rounded up. */

@@ -170,6 +170,16 @@ const MUTANTS: Readonly<Record<string, readonly [algorithm: Algorithm, claim: st
     changed('late-end', { traits: { ...right.traits, windowEnd: (_, now) => now + 60_000 } }),
     'all units return at windowEnd, and none before',
   ],
+  'claims that its units return together': [
+    changed('together', {
+      traits: { ...right.traits, endsTogether: true },
+      check(state, input, now) {
+        const finding = right.check(state, input, now)
+        return { ...finding, resetMs: Math.ceil(finding.resetMs / 2) }
+      },
+    }),
+    'all units return when resetMs is over, and none before',
+  ],
   'does not compile in Lua': [
     changed('lua-broken', { lua: withLua(() => ({ check: 'fits = = true' })) }),
     'a denial changes nothing',

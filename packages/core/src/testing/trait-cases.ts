@@ -10,7 +10,7 @@ const PHASES = [0, 0.25, 0.5, 0.75]
 /** The claims about the traits of the algorithm of a policy. */
 export function traitCases(policyOf: PolicyMaker, rule: PolicyRule): Cases<Store> {
   const { algorithm, params, windowMs } = rule
-  const { slides, windowEnd } = algorithm.traits ?? {}
+  const { slides, windowEnd, endsTogether } = algorithm.traits ?? {}
   return {
     ...(slides && {
       async 'units of an algorithm that slides count for a window, whenever they are charged'(
@@ -29,6 +29,20 @@ export function traitCases(policyOf: PolicyMaker, rule: PolicyRule): Cases<Store
             `7 units count as ${used} after half a window, instead of 3 or more`,
           )
         }
+      },
+    }),
+    ...(endsTogether && {
+      async 'all units return when resetMs is over, and none before'(store) {
+        const { spend, peek, clock } = probe(store, [policyOf(10)])
+        await spend(1, 7)
+        clock.advance(Math.floor(windowMs / 4))
+        await spend(1)
+        const { remaining = 0, resetMs = 0 } = (await peek(0)).policies[0] ?? {}
+        expectThat(resetMs > 0, `resetMs is ${resetMs} with ${10 - remaining} units in use`)
+        clock.advance(resetMs - 1)
+        expectEqual(remainingUnits(await peek(0)), { tested: remaining }, 'Remaining before it')
+        clock.advance(1)
+        expectEqual(remainingUnits(await peek(0)), { tested: 10 }, 'Remaining at it')
       },
     }),
     ...(windowEnd && {
