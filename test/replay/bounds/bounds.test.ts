@@ -2,6 +2,7 @@
 import {
   dailyCap,
   fixedWindow,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
@@ -208,6 +209,37 @@ describe('the bounds of a change, of hourly sums of a month', () => {
     const truth = await truthOf(few, [odd], settings)
     expect(sumOf(truth.newlyDenied)).toEqual({ calls: 10, usd: 50 })
     expect(broken(newlyDenied, truth.newlyDenied)).toEqual([])
+  })
+
+  describe.each([
+    ['a session of 5 hours', { length: '5h' }],
+    ['a session of 5 hours with pauses', { length: '5h', idle: '90m' }],
+    ['a session that is longer than a day', { length: '30h' }],
+    ['a session of minutes', { length: '20m' }],
+  ] as const)('of %s', (_, options) => {
+    const session = sessionWindow({ name: 'session', limit: 60, per: ['tenant'], ...options })
+    const rpm = slidingWindow({ name: 'rpm', limit: 15, window: '1m', per: ['tenant'] })
+    const budget = dailyCap({ name: 'budget', limit: 600_000, unit: 'usd', per: ['tenant'] })
+
+    it.each([
+      [[], limited('session', 20)],
+      [limited('budget', 60_000), limited('session', 200)],
+    ] as const)('hold for change %#', async (...settings) => {
+      const policies = [session, rpm, budget]
+      const { newlyDenied, nowAllowed } = await boundsOf(calls, policies, settings)
+      const truth = await truthOf(calls, policies, settings)
+      expect(broken(newlyDenied, truth.newlyDenied)).toEqual([])
+      expect(broken(nowAllowed, truth.nowAllowed)).toEqual([])
+    })
+  })
+
+  it('say that a session of a length denies none of what fits, and some of what does not', async () => {
+    const session = sessionWindow({ name: 'session', limit: 5, per: ['tenant'], length: '5h' })
+    const { newlyDenied } = await boundsOf(calls, [session], [[], limited('session', 1)])
+    expect(newlyDenied.calls.least).toBeGreaterThan(0)
+    const wide = [limited('session', all), limited('session', all + 1)] as const
+    const { newlyDenied: none } = await boundsOf(calls, [session], wide)
+    expect(none).toEqual({ calls: NOTHING, usd: NOTHING, tenants: [] })
   })
 
   it('name the policy that may deny most, and since when', async () => {

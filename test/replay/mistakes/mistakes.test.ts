@@ -3,6 +3,7 @@ import {
   dailyCap,
   definePlans,
   monthlyCap,
+  sessionWindow,
   slidingWindow,
   tokenBucket,
   type Plans,
@@ -50,6 +51,8 @@ async function mistakesOf(limits: Set): Promise<readonly string[]> {
 const rpm = slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'] })
 const budget = (limit: number): Policy =>
   dailyCap({ name: 'budget', limit, unit: 'usd', per: ['tenant'] })
+
+const perTenant = { name: 'session', per: ['tenant'] } as const
 
 const PLANTED: readonly (readonly [mistake: string, limits: Set, says: string])[] = [
   [
@@ -105,6 +108,16 @@ const PLANTED: readonly (readonly [mistake: string, limits: Set, says: string])[
     { policies: [rpm, dailyCap({ name: 'daily', limit: 50, per: ['tenant'] })] },
     'rpm (60 in 1m) has no effect, because daily (50 in 1d) denies first: raise daily.',
   ],
+  [
+    'a session of a length that a limit of a minute never lets fill',
+    { policies: [rpm, sessionWindow({ ...perTenant, limit: 100_000, length: '5h' })] },
+    'session (100000 in 5h) has no effect, because rpm (60 in 1m) denies first: lower session, or remove it.',
+  ],
+  [
+    'a session of a length that is below the limit of a minute, two in a row',
+    { policies: [rpm, sessionWindow({ ...perTenant, limit: 20, length: '5h' })] },
+    'rpm (60 in 1m) has no effect, because session (20 in 5h) denies first: raise session.',
+  ],
 ]
 
 const SANE: readonly (readonly [name: string, limits: Set])[] = [
@@ -119,6 +132,10 @@ const SANE: readonly (readonly [name: string, limits: Set])[] = [
         monthlyCap({ name: 'month', limit: 500_000_000, unit: 'usd', per: 'global' }),
       ],
     },
+  ],
+  [
+    'a session that its calls prolong for hours',
+    { policies: [rpm, sessionWindow({ ...perTenant, limit: 100_000, idle: '30m' })] },
   ],
   [
     'a bucket of tokens, a limit of a model and settings',

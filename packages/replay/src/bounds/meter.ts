@@ -34,6 +34,9 @@ export function meterOf({ algorithm, params }: PolicyRule): Meter | undefined {
     case 'token-bucket':
     case 'leaky-bucket':
       return bucketMeter(window, second, third)
+    case 'session':
+      // Without a length, charges may prolong a session for ever.
+      return params.length > 1 ? sessionMeter(window, second) : undefined
     default:
       return undefined
   }
@@ -56,6 +59,18 @@ const slidingMeter = (windowMs: number): Meter => ({
   windowOf: undefined,
   since: (at) => at - windowMs,
   most: ({ start, end }, limit) => Math.ceil((end - start) / windowMs) * limit,
+  capacity: (limit) => limit,
+})
+
+const sessionMeter = (idleMs: number, lengthMs: number): Meter => ({
+  bucket: undefined,
+  windowOf: undefined,
+  since: (at) => at - lengthMs,
+  most({ start, end }, limit) {
+    const shortestMs = Math.min(idleMs || lengthMs, lengthMs)
+    // One more may have begun before the span.
+    return (Math.ceil((end - start) / shortestMs) + 1) * limit
+  },
   capacity: (limit) => limit,
 })
 

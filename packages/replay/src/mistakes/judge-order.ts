@@ -47,6 +47,8 @@ function isAhead(
   rule: PolicyRule,
   own: PolicyState,
 ): boolean {
+  // Charges may prolong a session for ever, if it has no length.
+  if (rule.algorithm.traits?.endsTogether && !meterOf(rule)) return false
   // The span that touches the most windows of a grid begins at the end of one. Of a longer one, that is rare.
   const start = windowMs > rule.windowMs ? 0 : windowMs - 1
   const most = meterOf(other)?.most({ start, end: start + rule.windowMs }, limit, burst) ?? Infinity
