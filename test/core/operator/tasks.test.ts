@@ -1,4 +1,4 @@
-import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { createLimiter, dailyCap, manualClock, sessionWindow, slidingWindow } from '@sluice/core'
 import { createApiKey, listApiKeys } from '@sluice/core/api-keys'
 import { configure, readConfiguration, runtimeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
@@ -113,6 +113,49 @@ describe('a task of an operator', () => {
       { policy: 'team', settings: { limit: 2 } },
     ])
     expect((await start(task, SEARCH)).text).toBe('acme search is not stopped.')
+  })
+
+  describe('until the end of the window of a session', () => {
+    const SET = { policy: 'plan', settings: { limit: '9' }, until: 'window' }
+    const clock = manualClock(Date.UTC(2026, 0, 15, 12))
+    const sessions = (options: object): OperatorTask => ({
+      ...task,
+      limiter: createLimiter({
+        clock,
+        store: memory(),
+        policies: [
+          dailyCap({ name: 'pages', limit: 5, per: ['tenant'], routes: ['page'] }),
+          sessionWindow({ name: 'plan', limit: 5, length: '5h', ...ROUTES, ...options } as never),
+        ],
+        extensions: [runtimeConfiguration({ allow: { plan: ['limit'] } })],
+      }),
+    })
+    const ROUTES = { per: ['tenant'], routes: ['chat'] }
+
+    it.each<readonly [string, object, Readonly<Record<string, string>> | undefined]>([
+      ['of a tenant', ROUTES, ACME],
+      ['of everyone', { per: 'global' }, undefined],
+    ])('%s, ends with it', async (_, options, subject) => {
+      const own = sessions(options)
+      await own.limiter.check({ ...ACME, route: 'chat' })
+      clock.advance(3_600_000)
+      await setLimits(own, SET, subject)
+      expect(await readConfiguration(own.limiter, ...(subject ? [subject] : []))).toMatchObject([
+        { temporary: { until: clock() + 4 * 3_600_000 } },
+      ])
+    })
+
+    it.each<readonly [string, string, object, object | undefined, string]>([
+      ['invalid', 'of everyone', {}, undefined, 'add "tenant": "NAME", or name a time'],
+      ['conflict', 'that does not run', {}, { tenant: 'idle' }, 'runs now for tenant=idle. Name'],
+      ['invalid', 'that charges prolong', { idle: '1h' }, ACME, 'each charge moves the end of'],
+    ])('is refused as %s %s', async (kind, _, options, subject, says) => {
+      const own = sessions(options)
+      await own.limiter.check({ ...ACME, route: 'chat' })
+      const [of, text] = await errorOf(setLimits(own, SET, subject as typeof ACME))
+      expect([of, text]).toEqual([kind, expect.stringContaining(says)])
+      expect(text).toMatch(/^"until" window: /)
+    })
   })
 
   it('names its reader’s words in what it refuses', async () => {

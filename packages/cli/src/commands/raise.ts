@@ -13,7 +13,8 @@ Sets a limit that ends by itself, of a policy whose limit runtimeConfiguration a
 '$20'. Without --yes, it shows what would change.
 
 ${SUBJECT_USAGE}
-  --until TIME          the end: after 24h or 3d, at 2026-11-28T18:00Z, or with the window of a cap: window
+  --until TIME          the end: after 24h or 3d, at 2026-11-28T18:00Z, or with the window of a cap, or of
+                        a session of a length: window
 ${AUTHOR_USAGE}
 ${LIMITER_USAGE}`,
   takesArguments: true,

@@ -16,7 +16,8 @@ a setting, so that the limit of the code applies again. Dollars are written with
 time ends now: until=null, or any change without --until. Without --yes, it shows what would change.
 
 ${SUBJECT_USAGE}
-  --until TIME          the change ends by itself: after 24h or 3d, at 2026-11-28T18:00Z, or with a cap's window: window
+  --until TIME          the change ends by itself: after 24h or 3d, at 2026-11-28T18:00Z, or with the window of a
+                        cap, or of a session of a length: window
 ${AUTHOR_USAGE}
 ${LIMITER_USAGE}`,
   takesArguments: true,

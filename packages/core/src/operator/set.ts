@@ -20,7 +20,7 @@ export interface LimitTexts {
   readonly policy: string
   /** Settings by name, such as `{ limit: '30' }`; dollars with their sign, and `null` to remove a setting. */
   readonly settings: Dimensions
-  /** A duration, a time with a zone, or `window` for the end of a cap's window. @default for good */
+  /** A duration, a time with a zone, or `window` for the end of a cap's window, or of a session of a length. @default for good */
   readonly until?: string | undefined
 }
 
@@ -46,8 +46,8 @@ export async function setLimits(
     const names = rules.map(({ name }) => name).join(', ')
     refuse(`${words.file} has no policy "${policy}", but ${names}`)
   }
-  const end = until === undefined ? undefined : untilOfPolicy(until, rule, words)
   const part = partOf(subject, rule, words)
+  const end = until === undefined ? undefined : await untilOfPolicy(until, rule, part, task)
   const settings = Object.fromEntries(
     Object.entries(texts).map(([name, text]) => [
       name,

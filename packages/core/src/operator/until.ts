@@ -1,5 +1,7 @@
 import type { PolicyRule } from '../policies/policy.ts'
-import { refuse, type OperatorWords } from './task.ts'
+import { subjectText } from '../internal/text.ts'
+import { fullSubject, lookInStore, usedOf } from './look.ts'
+import { refuse, type Dimensions, type OperatorTask, type OperatorWords } from './task.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -28,22 +30,50 @@ export function untilOf(text: string, { option }: OperatorWords): Date {
 }
 
 /**
- * Returns the end of a change of one policy: `window` is the end of the window that runs now, as of a cap.
+ * Returns the end of a change of one policy: `window` is the end of the window that runs now, as of a cap, or of the
+ * session of a partition.
  *
- * @throws OperatorError When the policy has no window that ends for all units at once.
+ * @throws OperatorError When the policy has no window that ends for all units at once, or no session runs.
+ * @throws StoreError When the store fails.
  */
-export function untilOfPolicy(
+export async function untilOfPolicy(
   text: string,
-  { name, algorithm, params }: PolicyRule,
-  words: OperatorWords,
-): Date {
+  rule: PolicyRule,
+  subject: Dimensions | undefined,
+  task: OperatorTask,
+): Promise<Date> {
+  const { words } = task
   if (text !== 'window') return untilOf(text, words)
-  const end = algorithm.traits?.windowEnd?.(params, Date.now())
-  if (end === undefined)
-    refuse(
-      `${words.option('until')} window: the window of ${name} ends at no one time, because each unit returns by itself. Name a time or a duration; caps and fixed windows have an end`,
-    )
-  return new Date(end)
+  const { name, algorithm, params } = rule
+  const { windowEnd, endsTogether } = algorithm.traits ?? {}
+  if (windowEnd) return new Date(windowEnd(params, Date.now()))
+  if (endsTogether) return endOfSession(rule, subject, task)
+  return refuse(
+    `${words.option('until')} window: the window of ${name} ends at no one time, because each unit returns by itself. Name a time or a duration; caps and fixed windows have an end`,
+  )
+}
+
+/** Returns the end of the session that a partition is in. */
+async function endOfSession(
+  { name, per, routes, algorithm }: PolicyRule,
+  subject: Dimensions | undefined,
+  { limiter, words }: OperatorTask,
+): Promise<Date> {
+  const until = `${words.option('until')} window: `
+  if (algorithm.traits?.guessesRetry) {
+    refuse(`${until}each charge moves the end of a session of ${name}. Name a time or a duration`)
+  }
+  if (per !== 'global' && !subject) {
+    const names = per.map((one) => words.dimension(one, 'NAME')).join(' ')
+    refuse(`${until}each session of ${name} has an end of its own: add ${names}, or name a time`)
+  }
+  const route = routes?.[0]
+  const part = { ...(route !== undefined && { route }), ...subject }
+  const { at, policies } = await lookInStore(limiter, fullSubject(limiter, part))
+  const state = policies.find((one) => one.name === name)
+  if (state && usedOf(state) > 0) return new Date(at + state.resetMs)
+  const text = `${until}no session of ${name} runs now for ${subjectText(subject)}. Name a time or a duration`
+  return refuse(text, 'conflict')
 }
 
 /** `Date` takes the 30th of February for the 2nd of March. */
