@@ -28,9 +28,10 @@ describe.each([{ length: '1m' }, { length: '1m', idle: '25s' }] as const)(
   },
 )
 
+// @ts-expect-error -- needs `length` or `idle`
+const endless = () => sessionWindow({ name: 'p', limit: 10, per: ['tenant'] })
+
 it('has an end: it does not compile without one, and throws', () => {
-  // @ts-expect-error -- needs `length` or `idle`
-  const endless = () => sessionWindow({ name: 'p', limit: 10, per: ['tenant'] })
   expect(endless).toThrow(
     'sessionWindow.length: must be a duration such as "5h", unless idle is one',
   )
