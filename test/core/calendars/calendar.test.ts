@@ -76,10 +76,10 @@ describe.each(Object.entries(STORES))('a calendar in %s', (_, make) => {
     const { policies } = await limiter.check(ACME)
     expect(policies[0]).toMatchObject({ remaining: 1, resetMs: 3 * HOUR })
     clock.advance(3 * HOUR)
-    // From midnight in UTC to midnight in New York, and none after it.
+    // New York's midnight is in four hours, which would be a second budget: the period runs on to the next.
     expect((await limiter.check(ACME)).policies[0]).toMatchObject({
       remaining: 4,
-      resetMs: 4 * HOUR,
+      resetMs: 28 * HOUR,
     })
   })
 
@@ -98,6 +98,22 @@ describe.each(Object.entries(STORES))('a calendar in %s', (_, make) => {
     }
     expect(days).toBeGreaterThan(50)
     expect(days).toBeLessThanOrEqual(101)
+  })
+
+  it('begins no second budget where two processes have other tables of a zone', async () => {
+    const store = make()
+    // One knows that the zone has moved by an hour, the other does not.
+    const [older, newer] = ['Etc/GMT-1', 'Etc/GMT'].map((zone) =>
+      setUp([daily(1, { zone })], { store }),
+    ) as [ReturnType<typeof setUp>, ReturnType<typeof setUp>]
+    let allowed = 0
+    for (let hour = 0; hour < 10 * 24; hour += 1) {
+      for (const { limiter, clock } of [older, newer]) {
+        clock.set(Date.parse('2026-11-01T23:00Z') + hour * HOUR)
+        if ((await limiter.check(ACME)).allowed) allowed += 1
+      }
+    }
+    expect(allowed).toBe(10)
   })
 
   it('takes UTC for a zone that it does not know, and reports it', async () => {

@@ -11,8 +11,8 @@ export interface CalendarNumbers {
   /** The end of the next period. */
   readonly following: number
   /**
-   * The time for which a key lives on after its period, in milliseconds: where the calendar of a partition may change, so
-   * that a change does not begin a second budget. 0 for a calendar that never changes.
+   * The time for which a key lives on after its period, in milliseconds, so that a change does not begin a second budget: a
+   * period where the calendar of a partition may change, else a tenth, by which tables of time zones may differ.
    */
   readonly outlive: number
 }
@@ -102,7 +102,7 @@ end`,
 /** Returns the period that is charged now, or `undefined` if its end is not known. */
 function current(
   state: FixedWindowState | undefined,
-  { since, finish, following, outlive, params }: CalendarNumbers & Pick<AlgorithmInput, 'params'>,
+  { since, finish, following, params }: CalendarNumbers & Pick<AlgorithmInput, 'params'>,
   now: number,
 ): FixedWindowState | undefined {
   if (state && state.end > now) return state
@@ -112,7 +112,7 @@ function current(
   const end = ends[at]
   if (end === undefined || 10 * (end - now) > 11 * length) return undefined
   // A calendar that changes at the end of a period begins no short one.
-  const isShort = outlive > 0 && state !== undefined && 10 * (end - state.end) < 9 * length
+  const isShort = state !== undefined && 10 * (end - state.end) < 9 * length
   const last = isShort ? ends[at + 1] : end
   return last === undefined ? undefined : { used: 0, end: last }
 }
@@ -135,7 +135,7 @@ if not ending then
   local ends, at = { since, finish, following }, 1
   while at < 3 and ends[at] <= now do at = at + 1 end
   if ends[at] > now and 10 * (ends[at] - now) <= 11 * ${periodLength(params)} then
-    if outlive > 0 and last and 10 * (ends[at] - last) < 9 * ${periodLength(params)} then at = at + 1 end
+    if last and 10 * (ends[at] - last) < 9 * ${periodLength(params)} then at = at + 1 end
     ending = ends[at]
   end
 end`

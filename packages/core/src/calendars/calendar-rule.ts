@@ -70,7 +70,7 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
       since: Math.max(0, since),
       finish,
       following,
-      outlive: mayChange ? periodLength(this.#params) : 0,
+      outlive: periodLength(this.#params) / (mayChange ? 1 : 10),
       zone,
       aheadMs: this.#aheadMs,
     }
