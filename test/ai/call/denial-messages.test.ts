@@ -1,7 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { limitedFetch, limitedModel, modelHandler, usd, type AiSdkModel } from '@sluice/ai'
+import { budget, limitedFetch, limitedModel, modelHandler, usd, type AiSdkModel } from '@sluice/ai'
 import { withBudget } from '@sluice/ai/with-budget'
 import type { Limiter } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import { memory } from '@sluice/core/memory'
 import OpenAI from 'openai'
 import { describe, expect, it, vi } from 'vitest'
@@ -71,3 +72,21 @@ describe.each(Object.entries(DOORS))('a denial of %s', (_, messageOf) => {
     expect(await messageOf(limiterWith(BUDGET))).toMatch(SENTENCE)
   })
 })
+
+/** The doors whose limiter has policies of the caller. */
+const OWN_POLICIES = Object.entries(DOORS).filter(([name]) => !name.startsWith('withBudget'))
+
+describe.each(OWN_POLICIES)(
+  "a denial of %s by a budget of the customer's month",
+  (_, messageOf) => {
+    it('says its end as local time with its zone', async () => {
+      const resets = calendar({ zone: 'Europe/Berlin', on: { day: 20 } })
+      const monthly = budget({ name: 'team', monthly: usd(3), per: ['tenant'], resets })
+      const limiter = limiterWith(usd(100), monthly)
+      await limiter.check({ tenant: 'acme' }, { cost: { usd: usd(2), token: 0, call: 0 } })
+      expect(await messageOf(limiter)).toMatch(
+        /\$1\.00 of \$3\.00 of policy \\*"team\.monthly\\*" is left until 2026-01-20 00:00 \(Europe\/Berlin\)\./,
+      )
+    })
+  },
+)

@@ -1,4 +1,6 @@
-import { manualClock } from '@sluice/core'
+import { createLimiter, fixedWindow, manualClock, monthlyCap } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
+import { memory } from '@sluice/core/memory'
 import { createDashboard } from '@sluice/dashboard'
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
@@ -80,4 +82,26 @@ it.each([
   [366, 'Requests a year'],
 ])('a limit of %i days is called %s', (days, title) => {
   expect(titleOf({ unit: 'request', windowMs: days * 24 * HOUR } as never)).toBe(title)
+})
+
+it('the decisions of a limiter with a calendar have its end, those of another have none', async () => {
+  const clock = manualClock(STROKE)
+  const dashboard = createDashboard({ clock })
+  const per = ['tenant'] as const
+  const resets = calendar({ every: 'week', zone: 'Europe/Berlin' })
+  const limiter = createLimiter({
+    store: memory(),
+    clock,
+    policies: [
+      fixedWindow({ name: 'weekly', limit: 5, per, resets }),
+      monthlyCap({ name: 'monthly', limit: 5, per }),
+    ],
+    extensions: [dashboard.watch()],
+  })
+  await limiter.check({ tenant: 'acme' })
+  const policies = dashboard.view().tenants[0]?.policies
+  expect(policies?.map(({ name, resetsAt }) => [name, resetsAt])).toEqual([
+    ['weekly', SUNDAY],
+    ['monthly', undefined],
+  ])
 })
