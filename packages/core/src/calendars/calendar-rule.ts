@@ -40,7 +40,10 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
   readonly names: readonly string[] = ['limit', ...CALENDAR_NUMBERS, 'cost']
   readonly #policy: string
   readonly #every: Every
-  readonly #params: readonly number[]
+  /** The length by which a period is checked, in milliseconds. */
+  readonly #length: number
+  /** The time for which a key lives on after its period, unless a setting may change it. */
+  readonly #outlive: number
   readonly #options: CalendarOptions
   readonly #periods = new RecentItems<Period>(MAX_PERIODS)
   /** The time by which the store is ahead of this process: the periods are those of its time. */
@@ -49,8 +52,11 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
   constructor(policy: string, every: Every, params: readonly number[], options: CalendarOptions) {
     this.#policy = policy
     this.#every = every
-    this.#params = params
     this.#options = options
+    this.#length = periodLength(params)
+    const { zone, on, anchor } = options
+    const isOfSubject = [zone, on, anchor].some((part) => typeof part === 'function')
+    this.#outlive = isOfSubject ? this.#length : this.#length / 10
   }
 
   of(
@@ -63,14 +69,12 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
       this.#strokeOf(calendar, subject, zone, report),
       now + this.#aheadMs,
     )
-    const { zone: zones, on, anchor } = this.#options
-    const mayChange = calendar || [zones, on, anchor].some((part) => typeof part === 'function')
     return {
       // A clock of tests may be at the Unix epoch.
       since: Math.max(0, since),
       finish,
       following,
-      outlive: periodLength(this.#params) / (mayChange ? 1 : 10),
+      outlive: calendar ? this.#length : this.#outlive,
       zone,
       aheadMs: this.#aheadMs,
     }
@@ -96,8 +100,8 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
     return { since, finish, following, outlive }
   }
 
-  localTime({ zone }: Partial<CalendarEntry>, at: number): string {
-    return localText(zone ?? 'UTC', at)
+  resetsAt({ zone }: Partial<CalendarEntry>, now: number, resetMs: number): string | undefined {
+    return resetMs > 0 ? localText(zone ?? 'UTC', now + resetMs) : undefined
   }
 
   assertSetting(option: string, setting: keyof CalendarSettings, value: unknown): void {

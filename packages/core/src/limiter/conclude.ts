@@ -59,7 +59,7 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict, now: number): PolicySta
     cost,
     windowMs: policy.windowMs,
     resetMs,
-    resetsAt: policy.calendar?.localTime(entry, now + resetMs),
+    resetsAt: policy.calendar?.resetsAt(entry, now, resetMs),
     fits,
     charged,
     enforced,

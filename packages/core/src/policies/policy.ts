@@ -163,8 +163,8 @@ export interface RuleCalendar {
     storeTime: number,
     asked: RequestFacts,
   ): boolean
-  /** Returns a time (epoch ms) as local time with its zone, of an entry with the numbers of this rule. */
-  localTime(entry: object, at: number): string
+  /** Returns the end of a period, in so many ms, as local time with its zone; `undefined` if it is not known. */
+  resetsAt(entry: object, now: number, resetMs: number): string | undefined
   /** @throws ConfigError When it is no setting of a partition's calendar. */
   assertSetting(option: string, setting: keyof CalendarSettings, value: unknown): void
 }
