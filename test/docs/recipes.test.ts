@@ -107,6 +107,55 @@ describe('who is not limited', () => {
   })
 })
 
+describe('an allowance of 5 hours and of 7 days from first use', () => {
+  it('decides by both at once, and shows their ends', async () => {
+    const HOUR = 3_600_000
+    const start = Date.UTC(2026, 10, 2, 9, 17)
+    vi.useFakeTimers({ now: start })
+    const { limiter, allowances } = await blockOf<{
+      limiter: Limiter
+      allowances: (subject: object) => Promise<object[]>
+    }>('recipes/allowance.md', 'allowance.ts')
+    const pro = { user: 'u_17', plan: 'pro' }
+    const spend = (dollars: number) => limiter.check(pro, { cost: { usd: usd(dollars) } })
+    const shown = async () => (await allowances(pro)).map((one) => Object.values(one))
+
+    expect(await shown()).toEqual([
+      ['week', 1, undefined],
+      ['hours', 1, undefined],
+    ])
+    const weekEnd = start + 168 * HOUR
+    for (let day = 0; day < 5; day += 1) {
+      const first = start + day * 24 * HOUR
+      vi.setSystemTime(first)
+      expect((await spend(1)).allowed).toBe(true)
+      vi.setSystemTime(first + 2 * HOUR)
+      expect((await spend(3)).allowed).toBe(true)
+      expect(await shown()).toEqual([
+        ['week', (4 - day) / 5, new Date(weekEnd)],
+        ['hours', 0, new Date(first + 5 * HOUR)],
+      ])
+      const name = day < 4 ? 'hours' : 'week'
+      const retryAfterMs = day < 4 ? 3 * HOUR : weekEnd - Date.now()
+      expect(await spend(1)).toMatchObject({ allowed: false, violated: { name }, retryAfterMs })
+    }
+    // Denied by the week: the hours do not begin.
+    vi.setSystemTime(start + 120 * HOUR)
+    expect((await spend(1)).allowed).toBe(false)
+    expect((await shown())[1]).toEqual(['hours', 1, undefined])
+    vi.setSystemTime(weekEnd - 1)
+    expect(await spend(1)).toMatchObject({ allowed: false, retryAfterMs: 1 })
+    vi.setSystemTime(weekEnd)
+    expect((await spend(1)).allowed).toBe(true)
+    expect(await shown()).toEqual([
+      ['week', 0.95, new Date(weekEnd + 168 * HOUR)],
+      ['hours', 0.75, new Date(weekEnd + 5 * HOUR)],
+    ])
+    await limiter.reset(pro, { policies: ['hours'] })
+    expect((await shown())[1]).toEqual(['hours', 1, undefined])
+  })
+})
+
 describe('webhooks', () => {
   it('wait for their turn, and go back to the queue if it is far ahead', async () => {
     const { limiter } = await blockOf<{ limiter: Limiter }>('recipes/webhooks.md', 'deliver.ts')

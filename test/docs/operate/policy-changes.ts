@@ -168,7 +168,14 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
       after: () => sliding({ per: ['route', 'tenant'] }),
     },
   },
-  '`window`, `idle`, `maxDuration`': each(except(...CAPS), { window: '2m' }),
+  '`window`, `length`, `idle`, `maxDuration`': {
+    ...each(except(...CAPS), { window: '2m' }),
+    ...both(MAKERS.sessionWindow(), sessionWindow({ ...common, length: '1m', idle: '1m' })),
+    length: {
+      before: sessionWindow({ ...common, length: '1m' }),
+      after: () => sessionWindow({ ...common, length: '2m' }),
+    },
+  },
   '`dailyCap` and `monthlyCap`': both(dailyCap(common), monthlyCap(common)),
   'another algorithm': otherAlgorithms,
   '`stripes`': {
