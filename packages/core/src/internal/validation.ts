@@ -106,6 +106,17 @@ export function assertFunction<T>(option: string, value: T): T {
   throw invalidOption(option, 'must be a function', value)
 }
 
+/** Returns `value` if it is left out or has a method, as what `factory` creates has. @throws ConfigError Otherwise. */
+export function assertCreatedBy<T>(
+  factory: string,
+  option: string,
+  value: T,
+  method: keyof NonNullable<T>,
+): T {
+  if (value === undefined || typeof value?.[method] === 'function') return value
+  throw invalidOption(option, `must be created by ${factory}`, value)
+}
+
 /** Returns `value` if it is a whole number from 1 to `max`, else throws. */
 export function assertPositiveInteger(
   option: string,

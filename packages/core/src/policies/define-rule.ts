@@ -1,7 +1,7 @@
 import type { AlgorithmConfig, Policy, PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
-import type { Backpressure } from './backpressure.ts'
 import type { Rollout } from './rollout.ts'
 import {
+  assertCreatedBy,
   assertKnownOptions,
   assertName,
   assertOneOf,
@@ -70,7 +70,12 @@ export function defineRule<State>(
     onMissing: assertOneOf(`${factory}.onMissing`, onMissing, ['error', 'skip']),
     mode: assertOneOf(`${factory}.mode`, mode, ['enforce', 'shadow']),
     rollout: assertRollout(`${factory}.rollout`, options.rollout, per),
-    backpressure: assertBackpressure(`${factory}.backpressure`, options.backpressure),
+    backpressure: assertCreatedBy(
+      'backpressure',
+      `${factory}.backpressure`,
+      options.backpressure,
+      'delayMs',
+    ),
     stripes: assertPositiveInteger(`${factory}.stripes`, stripes, MAX_STRIPES),
     reason: 'rate_limit_exceeded',
     keyspace: undefined,
@@ -88,21 +93,10 @@ export function defineRule<State>(
  * bundle without rollouts does not load that file.
  */
 function assertRollout(option: string, value: Rollout | undefined, per: Per): Rollout | undefined {
-  if (value === undefined) return undefined
-  if (typeof value?.isEnabled !== 'function') {
-    throw invalidOption(option, 'must be created by rollout', value)
-  }
-  if (per !== 'global' || !value.isPartial) return value
+  assertCreatedBy('rollout', option, value, 'isEnabled')
+  if (per !== 'global' || !value?.isPartial) return value
   const message = 'must be 0 or 100 percent with per "global"'
   throw invalidOption(option, message)
-}
-
-function assertBackpressure(
-  option: string,
-  value: Backpressure | undefined,
-): Backpressure | undefined {
-  if (value === undefined || typeof value?.delayMs === 'function') return value
-  throw invalidOption(option, 'must be created by backpressure', value)
 }
 
 function assertScope(option: string, scope: unknown, per: Per): string {

@@ -1,5 +1,5 @@
 import type { AlgorithmConfig } from './policy.ts'
-import { invalidOption } from '../internal/validation.ts'
+import { assertCreatedBy } from '../internal/validation.ts'
 
 /** The kinds of periods. */
 export const EVERY = ['day', 'week', 'month', 'year'] as const
@@ -34,12 +34,11 @@ export interface Resets {
 }
 
 /** Returns the part of a policy that counts by its calendar, if it has one. @throws ConfigError When it is none. */
-export function configureResets(
+export const configureResets = (
   ...[factory, options, every]: Parameters<Calendar['configure']>
-): AlgorithmConfig<never> | undefined {
-  const { resets } = options
-  if (resets === undefined || typeof resets?.configure === 'function') {
-    return resets?.configure(factory, options, every)
-  }
-  throw invalidOption(`${factory}.resets`, 'must be created by calendar', resets)
-}
+): AlgorithmConfig<never> | undefined =>
+  assertCreatedBy('calendar', `${factory}.resets`, options.resets, 'configure')?.configure(
+    factory,
+    options,
+    every,
+  )

@@ -92,12 +92,11 @@ function isOrigin(value: unknown): boolean {
 }
 
 function isCharge(value: unknown): boolean {
-  const { policy, key, limit, burst, units, index, times = {} } = (value ?? {}) as Partial<Charge>
+  const { policy, key, limit, burst, units, index, times } = (value ?? {}) as Partial<Charge>
   return (
     typeof policy === 'string' &&
     typeof key === 'string' &&
-    isObject(times) &&
-    [limit, burst, units, index, ...Object.values(times)].every(isUnits)
+    [limit, burst, units, index, ...Object.values(times ?? {})].every(isUnits)
   )
 }
 
