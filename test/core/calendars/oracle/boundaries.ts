@@ -1,5 +1,6 @@
 import { instantOf, type Span } from './tables.ts'
 
+const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
@@ -14,7 +15,7 @@ export interface Anchor {
 }
 
 /** A day of the Gregorian calendar, in the order in which they come. */
-interface CalendarDay {
+export interface CalendarDay {
   readonly year: number
   readonly month: number
   readonly day: number
@@ -27,13 +28,15 @@ interface CalendarDay {
 
 const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
+/** 1 January 2005, a Saturday, in days since the Unix epoch. */
+const FIRST_DAY = 12_784
+
 /** The days of 2005 to 2029, counted one by one. */
-const DAYS: readonly CalendarDay[] = countDays()
+export const DAYS: readonly CalendarDay[] = countDays()
 
 function countDays(): CalendarDay[] {
   const days: CalendarDay[] = []
-  // 1 January 2005, a Saturday, is the day 12,784 of the Unix epoch.
-  let [number, weekday] = [12_784, 5]
+  let [number, weekday] = [FIRST_DAY, 5]
   for (let year = 2005; year < 2030; year += 1) {
     for (const [index, length] of LENGTHS.entries()) {
       const last = index === 1 && year % 4 === 0 ? 29 : length
@@ -65,15 +68,26 @@ export function boundariesOf(spans: readonly Span[], anchor: Anchor): number[] {
   return boundaries
 }
 
-const digits = (value: number): string => `${value}`.padStart(2, '0')
+/** Returns the day, hour and minute that clocks show at an instant. */
+export function shownAt(
+  offset: number,
+  instant: number,
+): CalendarDay & { hour: number; minute: number } {
+  const local = instant + offset
+  const day = DAYS[Math.floor(local / DAY_MS) - FIRST_DAY]
+  if (!day) throw new RangeError('not from 2005 to 2029')
+  const minutes = Math.floor((local - day.local) / MINUTE_MS)
+  return { ...day, hour: Math.floor(minutes / 60), minute: minutes % 60 }
+}
+
+/** Returns a number with two digits at least. */
+export const digits = (value: number): string => `${value}`.padStart(2, '0')
 
 /** Returns an instant in whole minutes as local time with its offset and zone. */
 export function textOf(zone: string, offset: number, instant: number): string {
-  const local = instant + offset
-  const day = DAYS[Math.floor(local / DAY_MS) - 12_784]
-  const minutes = Math.floor((local % DAY_MS) / 60_000)
-  const ahead = Math.abs(offset) / 60_000
-  const time = `${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}:00`
+  const { year, month, day, hour, minute } = shownAt(offset, instant)
+  const ahead = Math.abs(offset) / MINUTE_MS
   const shift = `${offset < 0 ? '-' : '+'}${digits(Math.floor(ahead / 60))}:${digits(ahead % 60)}`
-  return `${day?.year}-${digits(day?.month ?? 0)}-${digits(day?.day ?? 0)}T${time}${shift}[${zone}]`
+  const date = [year, digits(month), digits(day)].join('-')
+  return `${date}T${digits(hour)}:${digits(minute)}:00${shift}[${zone}]`
 }
