@@ -15,19 +15,20 @@ return 1
 `
 
 const FIRST_ARG = 3
-const NAMES = 'ticket, flow, units, most, turns, longest, limit, burst, window'
+const NAMES = ['ticket', 'flow', 'units', 'most', 'turns', 'longest', 'limit', 'burst', 'window']
 
 /** Lua in which what outlives a fragment is a variable of the script. */
 const plain = (text: string): string => text.replace(/\$(?=\w)/g, 'kept_')
 
 /**
  * Returns the script that stands in a line before limits of one algorithm, as `standInMemory` does. KEYS: the line, and
- * the limit. ARGV: the time, the clock; then `NAMES`.
+ * the limit. ARGV: the time, the clock; then `NAMES`, and the numbers of a calendar.
  */
-export function standingScript({ algorithm, params }: PolicyRule): string {
+export function standingScript({ algorithm, params, calendar }: PolicyRule): string {
   const { keeps = [], read = '', check } = algorithm.lua(params)
-  const values = NAMES.split(', ').map((_, at) => `tonumber(${argument(FIRST_ARG + at)})`)
-  return `${CLOCK}local ${NAMES} = ${values.join(', ')}
+  const names = [...NAMES, ...(calendar?.times ?? [])]
+  const values = names.map((_, at) => `tonumber(${argument(FIRST_ARG + at)})`)
+  return `${CLOCK}local ${names.join(', ')} = ${values.join(', ')}
 for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if not (number and ${isWhole('number')}) then error('bad argument') end

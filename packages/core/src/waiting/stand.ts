@@ -61,6 +61,7 @@ const STAND: LuaOperationKind<Standing, StandRequest> = {
         limit.limit,
         limit.burst,
         windowMs,
+        ...Object.values(limit.policy.calendar?.timesOf(limit) ?? {}),
       ].map(String),
     parse: parseStanding,
   },
