@@ -1,4 +1,11 @@
-import { createLimiter, dailyCap, manualClock, type PolicyReason } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  manualClock,
+  sessionWindow,
+  slidingWindow,
+  type PolicyReason,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { decisionRecord } from '../../../packages/dashboard/src/records/record.ts'
@@ -26,4 +33,19 @@ describe.each(Object.entries(ENDS))('a policy with the reason %s', (reason, ends
     const { policies } = decisionRecord(decision, acme, {}, policy())
     expect(policies[0]?.endsAt).toBe(endsAt)
   })
+})
+
+const HOUR = 3_600_000
+const plan = { name: 'plan', limit: 5, per: ['tenant'] } as const
+
+it.each([
+  ['a session of 5 hours is fresh at its end', sessionWindow({ ...plan, length: '5h' }), 1],
+  ['a sliding window a window later', slidingWindow({ ...plan, window: '5h' }), 5],
+])('%s', async (_, policy, hours) => {
+  const clock = manualClock(NOON)
+  const limiter = createLimiter({ store: memory(), clock, policies: [policy] })
+  await limiter.check(acme)
+  clock.advance(4 * HOUR)
+  const { policies } = decisionRecord(await limiter.check(acme), acme, {}, policy())
+  expect(policies[0]?.freshMs).toBe(hours * HOUR)
 })

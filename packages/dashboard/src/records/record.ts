@@ -171,12 +171,12 @@ function factOf(
 ): PolicyFact {
   const { name, unit, limit, remaining, cost, charged, windowMs, resetMs, fits, enforced } = state
   const { resetsAt } = state
-  // A cap ends with its period of the calendar. Another window may last from the newest charge on.
+  const rule = rules.find((one) => one.name === name)
+  // A cap ends with its period of the calendar, and a session when it does. Another window may last from the newest charge on.
   const isCap = /quota_/.test(state.reason)
-  const freshMs = isCap ? resetMs : windowMs
+  const freshMs = isCap || rule?.algorithm.traits?.endsTogether ? resetMs : windowMs
   const fact = { name, unit, limit, remaining, cost, charged, windowMs, freshMs, fits, enforced }
   const byRoute = route !== undefined && state.scope.split('+').includes('route')
-  const rule = rules.find((one) => one.name === name)
   const { most, why } = adaptedLimitOf(rule, state) ?? {}
   return {
     ...fact,
