@@ -40,7 +40,8 @@ const withLines = ({ name, rules }: Deployment): Deployment => ({
   name,
   rules: rules.flatMap((rule) => {
     const { kind, leaseMs, log, waitMs } = rule
-    const isUntimed = kind === 'slots' || kind === 'session' || log !== undefined
+    const isIdle = kind === 'session' && rule.lengthMs !== rule.windowMs
+    const isUntimed = kind === 'slots' || isIdle || log !== undefined
     if (isUntimed || leaseMs > 0 || waitMs > 0) return [rule]
     const limit = { ...rule, stripes: 1 }
     return [limit, { ...limit, kind: 'line' as const, name: `${rule.name}.line` }]
@@ -163,7 +164,12 @@ function ruleOf(random: Random, name: string, kind: Kind, unit: string): Rule {
     log: undefined,
     leaseMs: 0,
   }
-  return rule
+  return kind === 'session' ? { ...rule, ...lengthOf(rule) } : rule
+}
+
+/** A session that ends by a pause, by its length, or by the first of both: equally often, and not by another draw. */
+function lengthOf({ windowMs, burst }: Rule): Pick<Rule, 'lengthMs'> {
+  return [{}, { lengthMs: windowMs }, { lengthMs: 1.5 * windowMs }][burst % 3] ?? {}
 }
 
 /** Two windows over one log. */

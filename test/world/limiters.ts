@@ -185,6 +185,12 @@ const shared = ({ fairShare }: Exports, policy: Policy, { headroom, guarantee }:
     ...(guarantee !== undefined && { guarantee }),
   })
 
+/** The end of a session: its idle time alone, its length alone, or both. */
+function endOfSession({ windowMs, lengthMs }: Rule): object {
+  const idle = lengthMs === windowMs ? {} : { idle: `${windowMs}ms` }
+  return lengthMs === undefined ? idle : { ...idle, length: `${lengthMs}ms` }
+}
+
 function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly Rule[]): Policy[] {
   const { kind, name, per, unit, enforced, burst, segments, waitMs, leaseMs, log } = rule
   const rollout = rule.rollout && core.rollout(rule.rollout)
@@ -212,7 +218,7 @@ function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly R
     case 'monthly':
       return [core.monthlyCap(options({}))]
     case 'session':
-      return [core.sessionWindow(options({ idle: window }))]
+      return [core.sessionWindow(options(endOfSession(rule)))]
     case 'counter':
       return [core.slidingWindowCounter(options({ window, segments }))]
     case 'token':

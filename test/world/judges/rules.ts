@@ -29,8 +29,10 @@ export interface Rule {
   readonly kind: Kind
   /** Units a window, by plan or for all. */
   readonly limit: number | Readonly<Record<string, number>>
-  /** Of a session its idle time, of slots the longest time of a call. */
+  /** Of a session its idle time, or else its length; of slots the longest time of a call. */
   readonly windowMs: number
+  /** Of a session: its length, if it has one. */
+  readonly lengthMs?: number
   /** The longest window of those that count in one log with this one. */
   readonly longestMs: number
   readonly per: readonly string[] | 'global'

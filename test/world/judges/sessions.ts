@@ -2,7 +2,10 @@
 import type { Charged, Count } from './count.ts'
 import type { Rule } from './rules.ts'
 
-/** Units since the last pause of the idle time. Only charges, and what is used beyond them, prolong it. */
+/**
+ * Units since the last pause of the idle time, or the end of its length. Only charges, and what is used beyond them, begin it
+ * and prolong it; nothing prolongs its length.
+ */
 export class Session implements Count {
   readonly #rule: Rule
   #start: number
@@ -27,7 +30,8 @@ export class Session implements Count {
   charge(units: number, now: number): void {
     this.#units = this.used(this.#rule, now) + units
     if (now >= this.#end) this.#start = now
-    this.#end = now + this.#rule.windowMs
+    const { windowMs, lengthMs = Infinity } = this.#rule
+    this.#end = Math.min(now + windowMs, this.#start + lengthMs)
   }
 
   /** The session that a charge was made in began at or before it. */
