@@ -239,6 +239,23 @@ describe('a limit that is raised for a time', () => {
   })
 })
 
+describe('a billing day for each tenant', () => {
+  it('applies from the end of the month that runs, or from a cut on', async () => {
+    vi.useFakeTimers({ now: Date.parse('2026-11-10T09:00Z'), toFake: ['Date'] })
+    const { limiter, subscribe, cut } = await blockOf<{
+      limiter: Limiter
+      subscribe: (tenant: string) => Promise<void>
+      cut: (tenant: string) => Promise<void>
+    }>('configuration.md', 'billing-day.ts')
+    const end = async () => (await limiter.check({ tenant: 'acme' })).policies[0]?.resetsAt
+    expect(await end()).toBe('2026-12-01T00:00:00+00:00[UTC]')
+    await subscribe('acme')
+    expect(await end()).toBe('2026-12-01T09:00:00+09:00[Asia/Tokyo]')
+    await cut('acme')
+    expect(await end()).toBe('2026-11-30T06:00:00+09:00[Asia/Tokyo]')
+  })
+})
+
 interface AgentExample {
   readonly limiter: Limiter
   readonly runAgent: (

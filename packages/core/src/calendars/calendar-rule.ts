@@ -42,8 +42,8 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
   readonly #every: Every
   /** The length by which a period is checked, in milliseconds. */
   readonly #length: number
-  /** The time for which a key lives on after its period, unless a setting may change it. */
-  readonly #outlive: number
+  /** The time for which a key lives on after its period. */
+  #outlive: number
   readonly #options: CalendarOptions
   readonly #periods = new RecentItems<Period>(MAX_PERIODS)
   /** The time by which the store is ahead of this process: the periods are those of its time. */
@@ -104,9 +104,18 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
     return resetMs > 0 ? localText(zone ?? 'UTC', now + resetMs) : undefined
   }
 
+  get isFixed(): boolean {
+    return this.#outlive < this.#length
+  }
+
+  allowSettings(): void {
+    this.#outlive = this.#length
+  }
+
   assertSetting(option: string, setting: keyof CalendarSettings, value: unknown): void {
-    const isValid = setting === 'zone' ? isZone(value) : strokeOfAnchor(value, 'UTC')
-    if (isValid) return
+    // Stored as JSON.
+    const isText = typeof value === 'string'
+    if (isText && (setting === 'zone' ? isZone(value) : strokeOfAnchor(value, 'UTC'))) return
     const rule = setting === 'zone' ? ZONE_RULE : ANCHOR_RULE
     throw new ConfigError('invalid_option', option, rule, value)
   }

@@ -128,6 +128,14 @@ function configurablePolicies(
     if (allowed.includes('burst') && policy.burst === undefined) {
       throw new ConfigError('invalid_option', option, 'must not list "burst": only buckets have it')
     }
+    const ofCalendar = allowed.find((setting) => setting === 'zone' || setting === 'anchor')
+    if (ofCalendar) {
+      if (!policy.calendar) {
+        const message = `must not list "${ofCalendar}": only policies with a calendar have it`
+        throw new ConfigError('invalid_option', option, message)
+      }
+      policy.calendar.allowSettings()
+    }
     return [name, { policy, allowed }] as const
   })
   return new Map(entries)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { PolicySettings } from '../limiter/resolve.ts'
-import type { PolicyRule } from '../policies/policy.ts'
+import type { CalendarSettings, PolicyRule } from '../policies/policy.ts'
 import type { Per, Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import {
@@ -26,6 +26,10 @@ export interface Settings {
   readonly enabled?: number
   /** The percentage of counted partitions that are enforced; for one partition, 0 or 100. */
   readonly enforced?: number
+  /** The time zone of a calendar, such as `'Europe/Berlin'`. It applies from the end of the period that runs. */
+  readonly zone?: string
+  /** A date whose day and hour return in each period of a calendar, such as `'2026-01-31T06'`. It applies as `zone` does. */
+  readonly anchor?: string
 }
 
 /** Settings that apply until a time. */
@@ -50,7 +54,15 @@ type StoredTemporary = Settings & { readonly until: string }
 export type Setting = keyof Settings
 
 /** The names of all settings. */
-export const SETTINGS: readonly Setting[] = ['limit', 'burst', 'mode', 'enabled', 'enforced']
+export const SETTINGS: readonly Setting[] = [
+  'limit',
+  'burst',
+  'mode',
+  'enabled',
+  'enforced',
+  'zone',
+  'anchor',
+]
 
 /** Settings to change for good; `null` removes a setting. */
 export type LastingChanges = { readonly [Name in Setting]?: Settings[Name] | null } & {
@@ -91,16 +103,18 @@ export type ConfigurablePolicies = ReadonlyMap<string, ConfigurablePolicy>
 export function assertSettings(
   option: string,
   settings: object,
-  { policy: { per, maxUnits }, allowed }: ConfigurablePolicy,
+  { policy: { per, maxUnits, calendar }, allowed }: ConfigurablePolicy,
   isPartition: boolean,
 ): Settings {
   assertKnownOptions(option, settings, allowed)
-  const { limit, burst, mode, enabled, enforced } = settings as Settings
+  const { limit, burst, mode, enabled, enforced, zone, anchor } = settings as Settings
   if (limit !== undefined && limit !== 'unlimited') {
     assertCountable(() => `${option}.limit`, assertLimit(`${option}.limit`, limit), maxUnits)
   }
   if (burst !== undefined) assertPositiveInteger(`${option}.burst`, burst, maxUnits)
   if (mode !== undefined) assertOneOf(`${option}.mode`, mode, ['enforce', 'shadow'])
+  if (zone !== undefined) calendar?.assertSetting(`${option}.zone`, 'zone', zone)
+  if (anchor !== undefined) calendar?.assertSetting(`${option}.anchor`, 'anchor', anchor)
   for (const [name, percentage] of Object.entries({ enabled, enforced })) {
     if (percentage === undefined) continue
     assertPercentage(`${option}.${name}`, percentage)
@@ -126,11 +140,19 @@ export function resolveSettings(
     percentage === undefined
       ? undefined
       : isInShare(`${rolloutName}/${kind}:${partition}`, percentage)
-  const effectOf = ({ limit, burst, enabled, ...rest }: Settings): PolicySettings => ({
+  const effectOf = ({
+    limit,
+    burst,
+    enabled,
+    zone,
+    anchor,
+    ...rest
+  }: Settings): PolicySettings => ({
     limit,
     burst,
     enabled: includes('enabled', enabled),
     enforced: includes('enforced', enforcedPercentage(rest)),
+    calendar: zone === undefined && anchor === undefined ? undefined : { zone, anchor },
   })
   if (temporary && isCurrent(temporary, clock())) {
     return mergeSettings(effectOf(temporary.settings), effectOf(settings))
@@ -149,7 +171,16 @@ export function mergeSettings(
     burst: first.burst ?? second.burst,
     enabled: first.enabled ?? second.enabled,
     enforced: first.enforced ?? second.enforced,
+    calendar: mergeCalendars(first.calendar, second.calendar),
   }
+}
+
+function mergeCalendars(
+  first: CalendarSettings | undefined,
+  second: CalendarSettings | undefined,
+): CalendarSettings | undefined {
+  if (!first || !second) return first ?? second
+  return { zone: first.zone ?? second.zone, anchor: first.anchor ?? second.anchor }
 }
 
 /** Returns the percentage that `mode` and `enforced` amount to together: setting either determines both. */

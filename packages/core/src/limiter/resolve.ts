@@ -9,7 +9,7 @@ import { lacksDimension, encodePartition, valueOf, type Digests, type Subject } 
 
 /** Settings for one partition that take precedence over the policy's own. */
 export interface PolicySettings extends LimitSettings {
-  /** Set where the calendar may be changed. */
+  /** The zone and anchor of its calendar. */
   readonly calendar?: CalendarSettings | undefined
   readonly enabled?: boolean | undefined
   readonly enforced?: boolean | undefined

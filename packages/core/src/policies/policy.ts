@@ -165,6 +165,10 @@ export interface RuleCalendar {
   ): boolean
   /** Returns the end of a period, in so many ms, as local time with its zone; `undefined` if it is not known. */
   resetsAt(entry: object, now: number, resetMs: number): string | undefined
+  /** True if it is the same for all partitions and never changes. */
+  readonly isFixed: boolean
+  /** Notes that the calendar of a partition may change by a setting: the last end of a period is then kept for another. */
+  allowSettings(): void
   /** @throws ConfigError When it is no setting of a partition's calendar. */
   assertSetting(option: string, setting: keyof CalendarSettings, value: unknown): void
 }
