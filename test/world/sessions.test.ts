@@ -40,7 +40,7 @@ const live = (seed: number, mutate?: (bundle: string) => string): Promise<Outcom
   World.run(seed, { decisions: 700, replace, ...(mutate && { mutate }) })
 
 describe('in a world where anything can go wrong, a session of a length ends when it is over', () => {
-  it.each([2, 3])('seed %i', async (seed) => {
+  it.each([1, 3])('seed %i', async (seed) => {
     const { violations, server } = await live(seed)
     expect(violations).toEqual([])
     expect(server['retries']).toBeGreaterThan(0)
@@ -55,7 +55,7 @@ describe('in a world where anything can go wrong, a session of a length ends whe
       'math.min(start + ${length - 1}, math.max(finish, now + ${idle}))',
     ],
   ])('is noticed: %s', async (_, before) => {
-    const { violations } = await live(2, (bundle) => {
+    const { violations } = await live(1, (bundle) => {
       expect(bundle).toContain(END)
       return bundle.replace(END, () => before)
     })
