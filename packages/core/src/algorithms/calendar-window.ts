@@ -23,7 +23,7 @@ type CalendarSettlement = Settlement & CalendarNumbers
 /** The names of an entry's numbers, in the order of the arguments. */
 export const CALENDAR_NUMBERS = ['since', 'finish', 'following', 'outlive'] as const
 
-/** The length by which the ends of months are checked, and that of February in tenths of it is above nine. */
+/** The length by which the ends of months are checked: February is longer than nine tenths of it, and no month than eleven. */
 const MONTH_MS = 30 * 86_400_000
 
 /** Returns the length by which the ends of periods are checked, in milliseconds. */
@@ -110,14 +110,16 @@ function current(
   const ends = [since, finish, following]
   const at = ends.findIndex((end) => end > now)
   const end = ends[at]
-  if (end === undefined || 10 * (end - now) > 11 * length) return undefined
+  // A caller whose clock is days ahead has no end of the period that runs.
+  const farthest = at === 0 ? length / 2 : 1.1 * length
+  if (end === undefined || end - now > farthest) return undefined
   // A calendar that changes at the end of a period begins no short one.
-  const isShort = state !== undefined && 10 * (end - state.end) < 9 * length
+  const isShort = state !== undefined && end - state.end < 0.9 * length
   const last = isShort ? ends[at + 1] : end
   return last === undefined ? undefined : { used: 0, end: last }
 }
 
-const stored = (used: number, end: number, { outlive }: CalendarNumbers) => ({
+const stored = (used: number, end: number, { outlive = 0 }: Partial<CalendarNumbers>) => ({
   state: { used, end },
   expiresAt: end + outlive,
 })
@@ -134,8 +136,9 @@ end
 if not ending then
   local ends, at = { since, finish, following }, 1
   while at < 3 and ends[at] <= now do at = at + 1 end
-  if ends[at] > now and 10 * (ends[at] - now) <= 11 * ${periodLength(params)} then
-    if last and 10 * (ends[at] - last) < 9 * ${periodLength(params)} then at = at + 1 end
+  local length = ${periodLength(params)}
+  if ends[at] > now and ends[at] - now <= length * (at == 1 and 0.5 or 1.1) then
+    if last and ends[at] - last < length * 0.9 then at = at + 1 end
     ending = ends[at]
   end
 end`
