@@ -12,6 +12,7 @@ import {
   type Limit,
   type Policy,
 } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import { fairShare } from '@sluice/core/fair-share'
 import { waitingLine } from '@sluice/core/waiting'
 
@@ -33,6 +34,25 @@ export const KINDS = {
   'fixed window': (name: string, limit: Limit) => fixedWindow({ name, limit, window: '1m', per }),
   'daily cap': (name: string, limit: Limit) => dailyCap({ name, limit, per }),
   'monthly cap': (name: string, limit: Limit) => monthlyCap({ name, limit, per }),
+  'calendar day': (name: string, limit: Limit) =>
+    dailyCap({ name, limit, per, resets: calendar({ zone: 'Asia/Kathmandu', on: { hour: 6 } }) }),
+  'billing month': (name: string, limit: Limit) =>
+    monthlyCap({
+      name,
+      limit,
+      per,
+      resets: calendar({ zone: 'America/New_York', anchor: '2026-01-31T06' }),
+    }),
+  'calendar week of a zone by tenant': (name: string, limit: Limit) =>
+    fixedWindow({
+      name,
+      limit,
+      per,
+      resets: calendar({
+        every: 'week',
+        zone: ({ tenant }) => (tenant === 'acme' ? 'Europe/Berlin' : 'Pacific/Auckland'),
+      }),
+    }),
   'session window': (name: string, limit: Limit) =>
     sessionWindow({ name, limit, idle: '20s', per }),
   'session of a length': (name: string, limit: Limit) =>

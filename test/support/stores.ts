@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PolicyRule, Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
+import { calendarAlgorithm } from '@sluice/core/calendars'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
@@ -72,7 +73,7 @@ export const STORES = {
       storeIn(
         objectsInProcess({
           operations: [...usageOperations, ...lineOperations],
-          algorithms: [sharesAlgorithm, lineAlgorithm],
+          algorithms: [sharesAlgorithm, lineAlgorithm, calendarAlgorithm],
         }).namespace,
       ),
     close: async () => {},

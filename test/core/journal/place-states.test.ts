@@ -17,7 +17,13 @@ const NOON = Date.UTC(2026, 0, 15, 12)
 const kinds = kindsOf()
 
 /** The kinds whose algorithms no place knows by name. */
-const UNKNOWN = new Set<Kind>(['fair shares', 'waiting line'])
+const UNKNOWN = new Set<Kind>([
+  'calendar day',
+  'billing month',
+  'calendar week of a zone by tenant',
+  'fair shares',
+  'waiting line',
+])
 
 /** A journal in memory, which takes a snapshot of every third change. */
 class Pages implements ChangeJournal {
