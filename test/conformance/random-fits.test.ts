@@ -1,4 +1,5 @@
 import { createLimiter, manualClock, type Cost, type Limiter, type Subject } from '@sluice/core'
+import { calendarAlgorithm } from '@sluice/core/calendars'
 import { memory } from '@sluice/core/memory'
 import { fitRange, peekFit, reserve } from '@sluice/core/reservations'
 import * as fc from 'fast-check'
@@ -92,7 +93,12 @@ it(`${LIMITERS} random limiters grant alike in memory, in Redis, in objects and 
         const clock = manualClock(NOON)
         const policies = policiesOf(list)
         const units = unitsIn(list)
-        const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace), inPlaces()]
+        const stores = [
+          memory(),
+          own.store(),
+          storeIn(objectsInProcess({ algorithms: [calendarAlgorithm] }).namespace),
+          inPlaces(),
+        ]
         const limiters = stores.map((store) => createLimiter({ store, policies, clock }))
         for (const one of calls) {
           clock.advance(one.waitMs)

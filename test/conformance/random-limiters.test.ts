@@ -1,3 +1,4 @@
+import { calendarAlgorithm } from '@sluice/core/calendars'
 import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -21,7 +22,12 @@ it(`${LIMITERS} limiters, each of policies of its own, decide alike in memory, i
   await fc.assert(
     fc.asyncProperty(rules(REDIS_LEAST_MS), start, events(5), async (list, startMs, history) => {
       lengths.push(list.length)
-      const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace), inPlaces()]
+      const stores = [
+        memory(),
+        own.store(),
+        storeIn(objectsInProcess({ algorithms: [calendarAlgorithm] }).namespace),
+        inPlaces(),
+      ]
       await replay({ stores, realExpiryMs: REDIS_LEAST_MS }, list, startMs, history)
     }),
     { seed: SEED, numRuns: LIMITERS },

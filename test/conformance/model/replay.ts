@@ -108,12 +108,21 @@ function agree(
   )
 }
 
+/** The reason of each period of a calendar. */
+const QUOTAS = {
+  day: 'daily_quota_exceeded',
+  week: 'quota_exceeded',
+  month: 'monthly_quota_exceeded',
+  year: 'quota_exceeded',
+} as const
+
 function reasonOf(opinions: readonly Opinion[], asked: readonly Rule[]): string | undefined {
   const denying = opinions.map(({ fits, enforced }) => enforced && !fits)
   const never = opinions.some(({ retryAfterMs }, index) => denying[index] && retryAfterMs === null)
   if (never) return 'cost_exceeds_limit'
   const first = asked[denying.indexOf(true)]
   if (first === undefined) return undefined
+  if (first.kind === 'calendar') return QUOTAS[first.calendar?.every ?? 'day']
   if (first.kind === 'daily') return 'daily_quota_exceeded'
   return first.kind === 'monthly' ? 'monthly_quota_exceeded' : 'rate_limit_exceeded'
 }

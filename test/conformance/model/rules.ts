@@ -13,12 +13,14 @@ import {
   type Policy,
 } from '@sluice/core'
 import * as fc from 'fast-check'
+import { calendarPolicy, calendars, type CalendarOf } from './calendar.ts'
 
 const KINDS = [
   'sliding',
   'fixed',
   'daily',
   'monthly',
+  'calendar',
   'session',
   'counter',
   'token',
@@ -48,6 +50,8 @@ export interface Rule {
   readonly wait: boolean | number
   /** Of a sliding window: those of one number count in one log. */
   readonly log: number | undefined
+  /** Of a calendar. */
+  readonly calendar?: CalendarOf
 }
 
 const PARTITIONS: readonly Per[] = [['tenant'], ['tenant', 'route'], ['route'], 'global']
@@ -81,6 +85,7 @@ const aRule = (leastMs: number): fc.Arbitrary<Rule> =>
       wait: fc.oneof(fc.boolean(), fc.integer({ min: 1, max: leastMs * 20 })),
       log: fc.constant(undefined),
       ends: fc.constantFrom('idle', 'length', 'both'),
+      calendar: calendars,
     })
     .map(cutWhole)
 
@@ -197,6 +202,7 @@ function policyOf(rule: Rule, name: string): Policy {
     fixed: () => fixedWindow({ ...common, window }),
     daily: () => dailyCap(common),
     monthly: () => monthlyCap(common),
+    calendar: () => calendarPolicy(rule.calendar as CalendarOf, common),
     session() {
       const [idleMs, lengthMs] = sessionOf(rule)
       const length = lengthMs === Infinity ? undefined : (`${lengthMs}ms` as const)

@@ -1,3 +1,4 @@
+import { calendarEnd } from './calendar.ts'
 import { isBucket, isSliding, sessionOf, type Rule } from './rules.ts'
 
 /** A charge that was allowed. */
@@ -18,7 +19,11 @@ export interface Usage {
 }
 
 /** The end (epoch ms) of the calendar window that holds `now`. */
-export function endOf({ kind, windowMs }: Pick<Rule, 'kind' | 'windowMs'>, now: number): number {
+export function endOf(
+  { kind, windowMs, calendar }: Pick<Rule, 'kind' | 'windowMs' | 'calendar'>,
+  now: number,
+): number {
+  if (kind === 'calendar' && calendar) return calendarEnd(calendar, now)
   const date = new Date(now)
   if (kind === 'daily') return date.setUTCHours(24, 0, 0, 0)
   if (kind !== 'monthly') return (Math.floor(now / windowMs) + 1) * windowMs

@@ -155,6 +155,7 @@ describe('the headers and the body of a response', () => {
           scope: decision.violated?.scope,
           retryAfter: wait === null ? null : Number(response.headers.get('retry-after')),
           resetAt: wait === null ? null : Number(response.headers.get('x-ratelimit-reset')),
+          resetsAt: decision.violated?.resetsAt,
         })
       }
     })
