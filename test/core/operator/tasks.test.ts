@@ -1,6 +1,15 @@
-import { createLimiter, dailyCap, manualClock, sessionWindow, slidingWindow } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  manualClock,
+  monthlyCap,
+  sessionWindow,
+  slidingWindow,
+} from '@sluice/core'
 import { createApiKey, listApiKeys } from '@sluice/core/api-keys'
+import { calendar, type CalendarOptions } from '@sluice/core/calendars'
 import { configure, readConfiguration, runtimeConfiguration } from '@sluice/core/configuration'
+import { settingText } from '@sluice/core/internal/operator'
 import { memory } from '@sluice/core/memory'
 import {
   createKey,
@@ -155,6 +164,65 @@ describe('a task of an operator', () => {
       const [of, text] = await errorOf(setLimits(own, SET, subject as typeof ACME))
       expect([of, text]).toEqual([kind, expect.stringContaining(says)])
       expect(text).toMatch(/^"until" window: /)
+    })
+  })
+
+  describe('a calendar', () => {
+    const clock = manualClock(Date.UTC(2026, 10, 10, 12))
+    const monthly = (options: CalendarOptions, ...allow: ('limit' | 'zone' | 'anchor')[]) => ({
+      ...task,
+      limiter: createLimiter({
+        clock,
+        store: memory(),
+        policies: [
+          monthlyCap({ name: 'monthly', limit: 5, per: ['tenant'], resets: calendar(options) }),
+        ],
+        extensions: [runtimeConfiguration({ allow: { monthly: allow } })],
+      }),
+    })
+    const SET = { policy: 'monthly', settings: { limit: '9' }, until: 'window' }
+    const untilOf = async ({ limiter }: OperatorTask) =>
+      (await readConfiguration(limiter)).map(({ temporary }) =>
+        new Date(temporary?.until ?? 0).toJSON(),
+      )
+
+    it('gets a zone and an anchor, which are shown as text', async () => {
+      const own = monthly({}, 'zone', 'anchor')
+      const settings = { zone: 'Asia/Tokyo', anchor: '2026-01-31T06' }
+      const { text } = await setLimits(own, { policy: 'monthly', settings }, ACME)
+      expect(text).toMatch(/^monthly \(tenant=acme\): zone as in the code -> Asia\/Tokyo$/m)
+      expect(text).toMatch(/^monthly \(tenant=acme\): anchor as in the code -> 2026-01-31T06$/m)
+      const [entry] = await readConfiguration(own.limiter, ACME)
+      expect(entry?.settings).toEqual(settings)
+      expect(entry && settingText(entry)).toBe(
+        '  monthly (tenant=acme): zone=Asia/Tokyo anchor=2026-01-31T06',
+      )
+      const none = { policy: 'monthly', settings: { zone: 'null', anchor: 'null' } }
+      await setLimits(own, none, ACME)
+      expect(await readConfiguration(own.limiter, ACME)).toEqual([])
+    })
+
+    it('ends a change for everyone with its month, where that is the same for all', async () => {
+      const own = monthly({ zone: 'Asia/Tokyo' }, 'limit')
+      await setLimits(own, SET, undefined)
+      expect(await untilOf(own)).toEqual(['2026-11-30T15:00:00.000Z'])
+    })
+
+    it('ends a change of a tenant with the month that runs, also after its zone is changed', async () => {
+      const own = monthly({ zone: 'Asia/Tokyo' }, 'limit', 'zone')
+      await own.limiter.check(ACME)
+      await configure(own.limiter, { monthly: { zone: 'Europe/Berlin' } }, ACME)
+      await setLimits(own, SET, ACME)
+      expect(await untilOf(own)).toEqual(['2026-11-30T15:00:00.000Z'])
+    })
+
+    it.each<readonly [string, object | undefined, string]>([
+      ['invalid', undefined, 'each period of monthly has an end of its own: add "tenant": "NAME"'],
+      ['conflict', ACME, 'no period of monthly runs now for tenant=acme. Name a time'],
+    ])('of a function is refused as %s', async (kind, subject, says) => {
+      const own = monthly({ zone: ({ zone }) => zone }, 'limit')
+      const [of, text] = await errorOf(setLimits(own, SET, subject as typeof ACME))
+      expect([of, text]).toEqual([kind, expect.stringContaining(`"until" window: ${says}`)])
     })
   })
 

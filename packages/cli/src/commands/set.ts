@@ -11,9 +11,10 @@ export const set: Command = {
   summary: 'change a limit at run time, for everyone or one tenant',
   usage: `Usage: sluice set POLICY SETTING=VALUE … [--tenant NAME] [--until TIME] [--yes] [options]
 
-Changes settings that runtimeConfiguration allows: limit, burst, mode, enabled, enforced. A value of "null" removes
-a setting, so that the limit of the code applies again. Dollars are written with a sign: limit='$20'. A change until a
-time ends now: until=null, or any change without --until. Without --yes, it shows what would change.
+Changes settings that runtimeConfiguration allows: limit, burst, mode, enabled, enforced, and of a calendar zone and
+anchor (zone=Asia/Tokyo anchor=2026-01-31T06). A value of "null" removes a setting, so that the code applies again.
+Dollars are written with a sign: limit='$20'. A change until a time ends now: until=null, or any change without
+--until. Without --yes, it shows what would change.
 
 ${SUBJECT_USAGE}
   --until TIME          the change ends by itself: after 24h or 3d, at 2026-11-28T18:00Z, or with the window of a

@@ -105,7 +105,9 @@ export const TOOLS: readonly Tool[] = [
     arguments: {
       ...SUBJECT,
       policy: POLICY,
-      settings: pairs('Such as { "limit": "30" } or { "limit": "$20" }; "null" removes one'),
+      settings: pairs(
+        'Such as { "limit": "30" }, { "limit": "$20" } or { "zone": "Asia/Tokyo" }; "null" removes one',
+      ),
       until: text('The change ends by itself: after 24h, or at a time with a zone'),
       note: text('Why, for the log'),
       yes: YES,
