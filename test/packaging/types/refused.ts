@@ -101,7 +101,7 @@ if (call.allowed) void call.settle({ tokenn: 5 })
 // @ts-expect-error -- TS2353: Object literal may only specify known properties, and 'REDIS_URL' does not exist in type 'UpstashEnv'.
 upstash({ env: { REDIS_URL: 'https://redis.example' } })
 
-// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'limti' does not exist in type 'PolicyOptions<Per, string | undefined, "daily" | "rpm">'. Did you mean to write 'limit'?
+// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'limti' does not exist in type 'CapOptions<Per, string | undefined, "daily" | "rpm">'. Did you mean to write 'limit'?
 createLimiter({ store, plans, policies: [dailyCap({ name: 'd', limti: 5, per })] })
 
 // @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'windo' does not exist in type 'SlidingWindowOptions<Per, string | undefined, "daily" | "rpm">'. Did you mean to write 'window'?
