@@ -49,6 +49,7 @@ export const timeless = (text: string): string =>
   text
     .replaceAll(/in (?:\d+[dhms] ?)+/g, 'in …')
     .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:]+Z/g, '…')
+    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d(?= to | \(| {2,}\d)/g, '…')
     .replaceAll(/--if-version \S+/g, '…')
     .replaceAll(/sk_[\w-]{43}/g, 'sk_…')
     .replaceAll(/key_[0-9a-f]{16}/g, 'key_…')

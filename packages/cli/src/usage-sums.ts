@@ -15,12 +15,20 @@ export interface Sums {
 
 type Row = Pick<UsageRow, 'tenant' | 'outcome' | 'requests' | 'tokens' | 'usd'>
 
-/** Adds rows up by tenant. Tokens and dollars are those of allowed requests. */
-export function sumsByTenant(rows: readonly Row[]): Map<string, Sums> {
+export const sumsByTenant = (rows: readonly Row[]): Map<string, Sums> =>
+  sumsBy(rows, ({ tenant }) => tenant)
+
+/** Adds rows up by a name. Tokens and dollars are those of allowed requests. */
+export function sumsBy<R extends Row>(
+  rows: readonly R[],
+  nameOf: (row: R) => string,
+): Map<string, Sums> {
   const all = new Map<string, Sums>()
-  for (const { tenant, outcome, requests, tokens, usd } of rows) {
-    const sums = all.get(tenant) ?? { requests: 0, denied: 0, tokens: 0, usd: 0 }
-    all.set(tenant, sums)
+  for (const row of rows) {
+    const { outcome, requests, tokens, usd } = row
+    const name = nameOf(row)
+    const sums = all.get(name) ?? { requests: 0, denied: 0, tokens: 0, usd: 0 }
+    all.set(name, sums)
     if (outcome !== 'allowed') {
       sums.denied += requests
       continue
@@ -40,9 +48,10 @@ export const heaviestFirst = (all: ReadonlyMap<string, Sums>): [tenant: string, 
 
 /** Returns the lines of a table of tenants, and the one that says how many it leaves out. */
 export function sumsTable(
-  sums: readonly [tenant: string, Sums][],
+  sums: readonly [name: string, Sums][],
   top: number,
   shown = (count: number): number => count,
+  title = 'tenant',
 ): string[] {
   const rows = sums
     .slice(0, top)
@@ -53,7 +62,7 @@ export function sumsTable(
       String(shown(tokens)),
       unitsText(shown(usd), 'usd'),
     ])
-  const head = ['tenant', 'allowed', 'denied', 'tokens', 'dollars']
+  const head = [title, 'allowed', 'denied', 'tokens', 'dollars']
   return [table(head, rows), ...moreText(sums.length, top)]
 }
 

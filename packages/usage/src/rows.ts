@@ -2,7 +2,10 @@
 export type Outcome = 'allowed' | 'denied' | 'unavailable'
 
 /** The length of the time that a row covers. */
-export type Period = 'hour' | 'day'
+export type Period = 'hour' | 'day' | 'week' | 'month' | 'year'
+
+/** The lengths of time that are stored. Others are sums of them. */
+export type StoredPeriod = 'hour' | 'day'
 
 /** The name of those who share a row because there were too many for a row each. */
 export const OTHER = '(other)'
@@ -10,10 +13,16 @@ export const OTHER = '(other)'
 /** The name in corrections of reservations that nobody knows the request of. */
 export const UNKNOWN = '(unknown)'
 
-/** The requests of one tenant in one hour or day, by route, model, plan and outcome. */
-export interface UsageRow {
-  /** The start of the hour or day (UTC), in epoch ms. */
+/** The start of what a row covers. */
+interface Started {
+  /** The start of the hour, day or other period, in epoch ms: in UTC, unless it is one of a calendar. */
   readonly start: number
+  /** With a calendar, the same as local time (RFC 9557): `2026-11-01T00:00:00+01:00[Europe/Berlin]`. */
+  readonly startsAt?: string
+}
+
+/** The requests of one tenant in one period, by route, model, plan and outcome. */
+export interface UsageRow extends Started {
   /**
    * The tenant's id, or its hash, as `recordUsage` stores it; `''` for none, `'(other)'` for those above
    * `maxCells`, and `'(unknown)'` for corrections of reservations whose request is not known.
@@ -39,10 +48,8 @@ export interface UsageRow {
   readonly usd: number
 }
 
-/** The use of one policy by one tenant in one hour or day. A policy whose limit changed has two rows. */
-export interface PolicyUsageRow {
-  /** The start of the hour or day (UTC), in epoch ms. */
-  readonly start: number
+/** The use of one policy by one tenant in one period. A policy whose limit changed has two rows. */
+export interface PolicyUsageRow extends Started {
   /** As in `UsageRow`. */
   readonly tenant: string
   /** The route's id if the policy counts by route; else `''`. */
@@ -73,10 +80,8 @@ export interface PolicyUsageRow {
   readonly shadowUsd: number
 }
 
-/** The requests with choices of one tenant in one hour or day, by the model asked and the model used. */
-export interface ChoiceRow {
-  /** The start of the hour or day (UTC), in epoch ms. */
-  readonly start: number
+/** The requests with choices of one tenant in one period, by the model asked and the model used. */
+export interface ChoiceRow extends Started {
   /** As in `UsageRow`. */
   readonly tenant: string
   /** The route's id; `''` for none. */
@@ -90,13 +95,55 @@ export interface ChoiceRow {
   readonly requests: number
 }
 
+/** A period of a calendar, from its start to the start of the next one. */
+export interface LocalPeriod {
+  /** In epoch ms. */
+  readonly start: number
+  /** In epoch ms. */
+  readonly end: number
+  /** The start as local time (RFC 9557): `2026-11-01T00:00:00+01:00[Europe/Berlin]`. */
+  readonly startsAt: string
+  readonly endsAt: string
+}
+
+/** A stored hour or day (UTC) of which a part lies in another period than the one that all of it counts to. */
+export interface Undivided {
+  /** In epoch ms. */
+  readonly start: number
+  /**
+   * An hour: allowed and denied requests are divided by quarter-hour, and only what is stored by hour is not: policies,
+   * choices, `'unavailable'` and prevented cost. A day: nothing is divided, because its hours are not kept.
+   */
+  readonly by: StoredPeriod
+  /** The time of it that lies in another period, in milliseconds. */
+  readonly shiftedMs: number
+}
+
+/** The calendar that periods are those of. */
+export interface UsageCalendar {
+  /** The time zone, such as `'Europe/Berlin'`. */
+  readonly zone: string
+  /** `from` as local time (RFC 9557): `2026-11-01T00:00:00+01:00[Europe/Berlin]`. */
+  readonly startsAt: string
+  /** `to` as local time. */
+  readonly endsAt: string
+  /** All periods from `from` to `to`, also those without rows. None by hour: hours are those of UTC. */
+  readonly periods: readonly LocalPeriod[]
+  /** The months that these lie in, which begin on the day and hour of `on` or `anchor`. */
+  readonly months: readonly LocalPeriod[]
+  /** The stored hours and days that could not be divided exactly: each counts once, to the period that most of it lies in. */
+  readonly undivided: readonly Undivided[]
+}
+
 /** Rows of all that was used from `from` to `to`, sorted by time and tenant. */
 export interface Usage {
   readonly by: Period
-  /** The start of the first hour or day, in epoch ms. */
+  /** The start of the first period, in epoch ms. */
   readonly from: number
   /** The end, in epoch ms. */
   readonly to: number
+  /** The calendar, if `usage` was asked for one. */
+  readonly calendar?: UsageCalendar
   readonly rows: readonly UsageRow[]
   /** The allowed and denied requests of `rows` by quarter-hour, if they are by hour. Denied ones are counted only. */
   readonly quarters?: readonly UsageRow[]

@@ -203,6 +203,31 @@ describe('sluice usage', () => {
     }
   })
 
+  it.each([
+    ['--by day --zone Asia/Kolkata', 'Asia/Kolkata', 'day'],
+    ['--zone America/St_Johns', 'America/St_Johns', 'day'],
+    ['--by month --anchor 2026-01-31T06', 'UTC', 'month'],
+    ['--by week', 'UTC', 'week'],
+  ])('has local times and a line for each period: %s', async (args, zone, by) => {
+    await running.check(ACME, { cost: { request: 1, usd: 1_250_000 } })
+    await flushUsage(running)
+    const { out } = await app.sluice(['usage', ...args.split(' '), '--tenants', 'acme'])
+    const local = `\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d`
+    expect(out).toMatch(new RegExp(`^From ${local} to ${local} \\(${zone}\\)\n`))
+    expect(out).toMatch(new RegExp(`\n${by} from +allowed +denied +tokens +dollars\n${local} +\\d`))
+  })
+
+  it('reads dates in its zone, and prints them with it for billing', async () => {
+    await running.check(ACME, FREE)
+    await flushUsage(running)
+    const zoned = ['usage', '--zone', 'Asia/Kolkata', '--from', '2026-01-01', '--to', '2026-01-02']
+    expect((await app.sluice(zoned)).out).toBe(
+      'Nothing is recorded from 2026-01-01 00:00 to 2026-01-02 00:00 (Asia/Kolkata).',
+    )
+    const { out } = await app.sluice(['usage', '--zone', 'Asia/Kolkata', '--csv'])
+    expect(out).toMatch(/,time_zone\r?\n\d{4}-\d\d-\d\dT00:00:00\+05:30,.*,Asia\/Kolkata(\r|\n|$)/)
+  })
+
   it('says when nothing is recorded', async () => {
     expect((await app.sluice(['usage', '--from', '2026-01-01', '--to', '2026-01-02'])).out).toBe(
       'Nothing is recorded from 2026-01-01T00:00Z to 2026-01-02T00:00Z.',
@@ -216,6 +241,9 @@ describe('the range of sluice usage', () => {
     ['--to soon', '--to soon must be a date'],
     ['--from 2026-11-02T10:00', 'a time with a zone'],
     ['--from 2026-11-02 --to 2026-11-01', 'must be before'],
+    ['--zone Mars/Olympus', 'usage.zone: must be a time zone'],
+    ['--by day --anchor 2026-02-30', 'usage.anchor: must be a date'],
+    ['--by fortnight', 'usage.by: must be'],
     ['--top 0', '--top 0 must be a number from 1'],
     ['--csv --json', 'name one'],
   ])('refuses: %s', async (args, says) => {

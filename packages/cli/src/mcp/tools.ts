@@ -63,6 +63,8 @@ export const TOOLS: readonly Tool[] = [
     arguments: {
       from: text('A date, or a duration before now, such as 24h'),
       to: text('As from'),
+      by: text('The period to sum up by: hour, day, week, month or year'),
+      zone: text('The time zone of periods and dates, such as Europe/Berlin'),
       tenants: list('Only these tenants'),
       top: text('The most tenants to list'),
     },

@@ -86,6 +86,7 @@ export function strokeOfAnchor(anchor: unknown, zone: string): Stroke | undefine
   }
 }
 
+/** The rule of an anchor, for errors. */
 export const ANCHOR_RULE =
   'must be a date such as "2026-01-31" or "2026-01-31T06", or an instant with "Z" or an offset'
 

@@ -1,7 +1,7 @@
 import { ConfigError, type Limiter } from '@sluice/core'
 import { removeCounters } from '../counters/remove-counters.ts'
 import { PERIOD_MS, periodKey } from '../hours.ts'
-import type { Period } from '../rows.ts'
+import type { StoredPeriod } from '../rows.ts'
 import { usageHandle } from './record-usage.ts'
 import { tenantNames } from './tenant-names.ts'
 
@@ -27,7 +27,7 @@ export async function forgetUsage(limiter: Limiter, tenants: readonly string[]):
 }
 
 /** Returns the keys of the hours or days that may exist at `now`, and one more on either side: clocks differ. */
-function keysAt(by: Period, keptMs: number, now: number): string[] {
+function keysAt(by: StoredPeriod, keptMs: number, now: number): string[] {
   const length = PERIOD_MS[by]
   const next = now - (now % length) + length
   const count = Math.ceil(keptMs / length) + 3

@@ -13,7 +13,7 @@ import {
 import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
 import { CounterFlush } from '../counters/counter-flush.ts'
 import { dayOf, PERIOD_MS, periodKey } from '../hours.ts'
-import type { Period } from '../rows.ts'
+import type { StoredPeriod } from '../rows.ts'
 import { Cells } from './cells.ts'
 import { Recorder } from './recorder.ts'
 import { assertTenantForm, type TenantForm } from './tenant-names.ts'
@@ -55,7 +55,7 @@ export interface UsageHandle extends Pick<ExtensionContext, 'records' | 'clock'>
   readonly tenants: TenantForm
   readonly dimensions: readonly string[]
   /** The times for which hours and days are kept after their end. */
-  readonly keptMs: Readonly<Record<Period, number>>
+  readonly keptMs: Readonly<Record<StoredPeriod, number>>
   flush(): Promise<void>
 }
 

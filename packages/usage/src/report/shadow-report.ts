@@ -1,6 +1,6 @@
 import type { PolicyUsageRow, Usage } from '../rows.ts'
 import { groupBy, sum } from './findings/series.ts'
-import { amount, percent, timeName } from './findings/words.ts'
+import { amount, localName, percent, timeName } from './findings/words.ts'
 
 /** Counts of requests that a policy in shadow would have denied. */
 interface ShadowCounts {
@@ -21,12 +21,12 @@ export interface ShadowPolicy extends ShadowCounts {
   readonly policy: string
   /** By tenant, the most denials first. Tenants that it would have denied nothing are left out. */
   readonly tenants: readonly (ShadowCounts & { readonly tenant: string })[]
-  /** By hour or day, in order. Those in which it would have denied nothing are left out. */
-  readonly times: readonly (ShadowCounts & { readonly start: number })[]
+  /** By hour, day or other period, in order. Those in which it would have denied nothing are left out. */
+  readonly times: readonly (ShadowCounts & Pick<PolicyUsageRow, 'start' | 'startsAt'>)[]
 }
 
 /** The denials that policies in shadow would have made: plain data for `JSON.stringify`. */
-export interface ShadowReport extends Pick<Usage, 'by' | 'from' | 'to'> {
+export interface ShadowReport extends Pick<Usage, 'by' | 'from' | 'to' | 'calendar'> {
   readonly policies: readonly ShadowPolicy[]
 }
 
@@ -38,7 +38,7 @@ export interface ShadowReport extends Pick<Usage, 'by' | 'from' | 'to'> {
  * const report = shadowReport(await usage(limiter))
  * console.log(shadowText(report))
  */
-export function shadowReport({ by, from, to, policies }: Usage): ShadowReport {
+export function shadowReport({ by, from, to, policies, calendar }: Usage): ShadowReport {
   const rows = policies.filter(({ shadowRequests }) => shadowRequests > 0)
   const reports = Array.from(
     groupBy(rows, ({ policy }) => policy),
@@ -48,15 +48,18 @@ export function shadowReport({ by, from, to, policies }: Usage): ShadowReport {
       tenants: deniedBy(ofPolicy, ({ tenant }) => ({ tenant })).toSorted(
         (a, b) => b.denied - a.denied,
       ),
-      times: deniedBy(ofPolicy, ({ start }) => ({ start })).toSorted((a, b) => a.start - b.start),
+      times: deniedBy(ofPolicy, timesOf).toSorted((a, b) => a.start - b.start),
     }),
   )
-  return { by, from, to, policies: reports }
+  return { by, from, to, ...(calendar && { calendar }), policies: reports }
 }
 
 /** Writes a shadow report as text. */
-export function shadowText({ from, to, by, policies }: ShadowReport): string {
-  const lines = [`From ${timeName(from)} to ${timeName(to)} (UTC)`]
+export function shadowText({ from, to, by, policies, calendar }: ShadowReport): string {
+  const range = calendar
+    ? `From ${localName(calendar.startsAt)} to ${localName(calendar.endsAt)} (${calendar.zone})`
+    : `From ${timeName(from)} to ${timeName(to)} (UTC)`
+  const lines = [range]
   if (policies.length === 0) lines.push('No policy was in shadow.')
   for (const { policy, tenants, times, ...counts } of policies) {
     lines.push('', `"${policy}" ${countsText(counts)}`)
@@ -64,10 +67,19 @@ export function shadowText({ from, to, by, policies }: ShadowReport): string {
       ...tenants.map(({ tenant, ...each }) => `  ${tenant || '(no tenant)'} ${countsText(each)}`),
     )
     const [worst] = times.toSorted((a, b) => b.denied - a.denied)
-    if (worst) lines.push(`  Most in the ${by} from ${timeName(worst.start)}: ${worst.denied}`)
+    if (worst)
+      lines.push(
+        `  Most in the ${by} from ${worst.startsAt === undefined ? timeName(worst.start) : localName(worst.startsAt)}: ${worst.denied}`,
+      )
   }
   return `${lines.join('\n')}\n`
 }
+
+const timesOf = ({
+  start,
+  startsAt,
+}: PolicyUsageRow): Pick<PolicyUsageRow, 'start' | 'startsAt'> =>
+  startsAt === undefined ? { start } : { start, startsAt }
 
 function countsText({ requests, denied, share, tokens, usd }: ShadowCounts): string {
   const spared = [tokens > 0 && amount(tokens, 'token'), usd > 0 && amount(usd, 'usd')]

@@ -1,7 +1,7 @@
 import { ConfigError } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/internal'
 import { PERIOD_MS } from '../../hours.ts'
-import type { Usage, UsageRow } from '../../rows.ts'
+import type { LocalPeriod, Usage, UsageRow } from '../../rows.ts'
 import { csvLine, dollars } from './csv.ts'
 
 /** Options of `focusCsv`. */
@@ -15,7 +15,12 @@ export interface FocusOptions {
 }
 
 /** The columns that FOCUS 1.2 demands, those for a tenant and a quantity, and those of Sluice (`x_`). */
-type Column = (row: UsageRow, options: Required<FocusOptions>, periodMs: number) => Cell
+type Column = (row: UsageRow, options: Required<FocusOptions>, times: RowTimes) => Cell
+/** The end of a row's period, and the month that it lies in. */
+interface RowTimes {
+  readonly end: number
+  readonly month: Pick<LocalPeriod, 'start' | 'end'>
+}
 type Cell = Parameters<typeof csvLine>[0][number]
 
 const cost: Column = ({ usd }) => dollars(usd)
@@ -29,14 +34,14 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   BillingAccountId: (_, { billingAccount }) => billingAccount,
   BillingAccountName: nothing,
   BillingCurrency: () => 'USD',
-  BillingPeriodEnd: ({ start }) => monthStart(start, 1),
-  BillingPeriodStart: ({ start }) => monthStart(start, 0),
+  BillingPeriodEnd: (_, __, { month }) => time(month.end),
+  BillingPeriodStart: (_, __, { month }) => time(month.start),
   ChargeCategory: () => 'Usage',
   ChargeClass: nothing,
   ChargeDescription: ({ model, route }) =>
     `Model calls${model && ` of ${model}`}${route && ` by ${route}`}`,
   ChargeFrequency: () => 'Usage-Based',
-  ChargePeriodEnd: ({ start }, _, periodMs) => time(start + periodMs),
+  ChargePeriodEnd: (_, __, { end }) => time(end),
   ChargePeriodStart: ({ start }) => time(start),
   ConsumedQuantity: quantity,
   ConsumedUnit: unit,
@@ -59,26 +64,34 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   x_Route: ({ route }) => route,
 }
 
+type Used = Pick<Usage, 'rows' | 'by' | 'calendar'>
+
 /**
  * Yields the lines of a CSV file in the FinOps Open Cost and Usage Specification (FOCUS) 1.2: what was used, and
- * nothing of what was denied. Tenants are sub-accounts.
+ * nothing of what was denied. Tenants are sub-accounts. With a calendar, billing periods are its months, and `x_TimeZone` is
+ * its zone; times are UTC, as FOCUS demands.
  *
- * @throws ConfigError When an option is unknown or missing.
+ * @throws ConfigError When an option is unknown or missing, or rows are by week or year, which lie in no billing period.
  */
-export function* focusCsvLines(
-  { rows, by }: Pick<Usage, 'rows' | 'by'>,
-  options: FocusOptions,
-): Generator<string> {
+export function* focusCsvLines(used: Used, options: FocusOptions): Generator<string> {
   assertKnownOptions('focusCsv', options, ['billingAccount', 'provider', 'service'])
   const all = {
     billingAccount: requireText('billingAccount', options.billingAccount),
     provider: requireText('provider', options.provider),
     service: requireText('service', options.service ?? 'Model calls'),
   }
-  yield csvLine(Object.keys(COLUMNS))
+  const { rows, by, calendar } = used
+  if (by === 'week' || by === 'year') {
+    const message = 'must be by hour, day or month: a row lies in one billing period'
+    throw new ConfigError('invalid_option', 'focusCsv.by', message, by)
+  }
+  const zone = calendar && [calendar.zone]
+  yield csvLine([...Object.keys(COLUMNS), ...(zone ? ['x_TimeZone'] : [])])
   for (const row of rows) {
     if (row.outcome !== 'allowed') continue
-    yield csvLine(Object.values(COLUMNS).map((column) => column(row, all, PERIOD_MS[by])))
+    const times = timesOf(row.start, used)
+    const cells = Object.values(COLUMNS).map((column) => column(row, all, times))
+    yield csvLine([...cells, ...(zone ?? [])])
   }
 }
 
@@ -90,15 +103,24 @@ export function* focusCsvLines(
  * const used = await usage(limiter, { by: 'day' })
  * const file = focusCsv(used, { billingAccount: 'org-1', provider: 'OpenAI' })
  */
-export const focusCsv = (used: Pick<Usage, 'rows' | 'by'>, options: FocusOptions): string =>
+export const focusCsv = (used: Used, options: FocusOptions): string =>
   [...focusCsvLines(used, options)].join('')
 
 const time = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z')
 
-/** The start of the month of `at`, or of one of the months after it (UTC). */
-function monthStart(at: number, later: number): string {
+function timesOf(start: number, { by, calendar }: Used): RowTimes {
+  const within = (periods: readonly LocalPeriod[]): LocalPeriod | undefined =>
+    periods.find((period) => period.start <= start && start < period.end)
+  const month = within(calendar?.months ?? []) ?? utcMonth(start)
+  if (by === 'month') return { end: month.end, month }
+  const ownMs = PERIOD_MS[by === 'hour' ? by : 'day']
+  return { end: within(calendar?.periods ?? [])?.end ?? start + ownMs, month }
+}
+
+function utcMonth(at: number): RowTimes['month'] {
   const date = new Date(at)
-  return time(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1))
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  return { start: Date.UTC(year, month, 1), end: Date.UTC(year, month + 1, 1) }
 }
 
 function requireText(option: string, value: unknown): string {

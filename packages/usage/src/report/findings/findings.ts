@@ -40,8 +40,8 @@ export function findings(input: FindingsInput): Finding[] {
   if (hours?.by !== 'hour') {
     throw new ConfigError('invalid_option', 'findings.hours', 'must be usage by hour')
   }
-  if (days.by !== 'day') {
-    throw new ConfigError('invalid_option', 'findings.days', 'must be usage by day')
+  if (days.by !== 'day' || days.calendar) {
+    throw new ConfigError('invalid_option', 'findings.days', 'must be usage by day (UTC)')
   }
   return (Object.keys(DETECTORS) as FindingKind[]).flatMap((kind) =>
     Array.from(DETECTORS[kind]({ hours, days, by }), (finding) => ({ kind, ...finding })),

@@ -27,6 +27,9 @@ export const dayName = (at: number): string => day.format(at)
 /** A day and a time: `'22 November, 14:00'`. */
 export const timeName = (at: number): string => `${day.format(at)}, ${time.format(at)}`
 
+/** A day and a time, of a calendar: `'2026-11-22 14:00'`. */
+export const localName = (startsAt: string): string => startsAt.slice(0, 16).replace('T', ' ')
+
 /** A subject of a sentence. */
 export const tenantName = (tenant: string): string => (tenant === '' ? 'Everyone together' : tenant)
 
