@@ -34,7 +34,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   'api-keys': 'nouns stores limiter http identity',
   operator: 'nouns policies stores limiter configuration api-keys',
   client: 'nouns http',
-  manifest: 'nouns policies routes',
+  manifest: 'nouns policies routes calendars',
   testing: 'nouns algorithms policies stores limiter reservations leases',
 }
 

@@ -3,7 +3,8 @@ import { defineManifest, type DefinedManifest, type Manifest } from '@sluice/cor
 import { setUp, type SetUpOptions } from '../../support/limiters.ts'
 
 /** A manifest that TypeScript has not seen, as one out of a file. */
-export const loosely = (manifest: unknown): DefinedManifest => defineManifest(manifest as Manifest)
+export const loosely = (manifest: unknown, parts?: object): DefinedManifest =>
+  defineManifest(manifest as Manifest, parts)
 
 /** The rules of a manifest's policies. */
 export const rulesIn = ({ policies }: Pick<DefinedManifest, 'policies'>): readonly PolicyRule[] =>

@@ -61,6 +61,12 @@ const errorOf = async (done: Promise<unknown>): Promise<[kind: string, text: str
   return [error.kind, error.message]
 }
 
+/** The ends of changes until a time. */
+const endsOf = async ({ limiter }: OperatorTask) =>
+  (await readConfiguration(limiter)).map(({ temporary }) =>
+    new Date(temporary?.until ?? 0).toJSON(),
+  )
+
 const allows = async (subject: Readonly<Record<string, string>>): Promise<boolean> =>
   (await task.limiter.check(subject)).allowed
 
@@ -181,10 +187,6 @@ describe('a task of an operator', () => {
       }),
     })
     const SET = { policy: 'monthly', settings: { limit: '9' }, until: 'window' }
-    const untilOf = async ({ limiter }: OperatorTask) =>
-      (await readConfiguration(limiter)).map(({ temporary }) =>
-        new Date(temporary?.until ?? 0).toJSON(),
-      )
 
     it('gets a zone and an anchor, which are shown as text', async () => {
       const own = monthly({}, 'zone', 'anchor')
@@ -205,7 +207,7 @@ describe('a task of an operator', () => {
     it('ends a change for everyone with its month, where that is the same for all', async () => {
       const own = monthly({ zone: 'Asia/Tokyo' }, 'limit')
       await setLimits(own, SET, undefined)
-      expect(await untilOf(own)).toEqual(['2026-11-30T15:00:00.000Z'])
+      expect(await endsOf(own)).toEqual(['2026-11-30T15:00:00.000Z'])
     })
 
     it('ends a change of a tenant with the month that runs, also after its zone is changed', async () => {
@@ -213,7 +215,7 @@ describe('a task of an operator', () => {
       await own.limiter.check(ACME)
       await configure(own.limiter, { monthly: { zone: 'Europe/Berlin' } }, ACME)
       await setLimits(own, SET, ACME)
-      expect(await untilOf(own)).toEqual(['2026-11-30T15:00:00.000Z'])
+      expect(await endsOf(own)).toEqual(['2026-11-30T15:00:00.000Z'])
     })
 
     it.each<readonly [string, object | undefined, string]>([

@@ -10,4 +10,6 @@ it('a Worker without a manifest bundles none of it', async () => {
   expect(kept.filter((path) => path.includes('token-bucket'))).toEqual([])
   const whole = await bundle(`${contents}\nexport { defineManifest } from '@sluice/core/manifest'`)
   expect(whole.kept.filter((path) => path.includes('/manifest/')).length).toBeGreaterThan(3)
+  // Passed to it by those who have one.
+  expect(whole.kept.filter((path) => path.includes('/calendars/'))).toEqual([])
 })

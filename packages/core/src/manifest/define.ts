@@ -1,6 +1,6 @@
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
-import type { Manifest } from './types.ts'
+import type { Manifest, ManifestParts } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { createPolicy } from '../policies/define-rule.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
@@ -31,6 +31,7 @@ export interface DefinedManifest<Context extends unknown[] = []> {
  * Creates routes and policies from one plain object, for example from a JSON file. Everything is validated
  * here, except limits that depend on plans: `createLimiter` tries those.
  *
+ * @param parts `{ calendar }` for a manifest with `resets` as plain data.
  * @throws ConfigError When an option is unknown, missing or out of range; `option` is its path, such as
  * `manifest.routes[2].policies[0].window`.
  * @example
@@ -50,12 +51,20 @@ export interface DefinedManifest<Context extends unknown[] = []> {
  */
 export function defineManifest<Context extends unknown[] = []>(
   manifest: Manifest<Context>,
+  parts: ManifestParts = {},
 ): DefinedManifest<Context> {
   assertKnownOptions('manifest', manifest, ['basePath', 'defaults', 'policies', 'routes'])
   const entries = parseRoutes(manifest)
-  const shared = parseShared(manifest.policies, new Set(entries.map(({ route }) => route.id)))
+  assertKnownOptions('defineManifest', parts, ['calendar'])
+  const shared = parseShared(
+    manifest.policies,
+    parts,
+    new Set(entries.map(({ route }) => route.id)),
+  )
   const ofRoutes = entries.flatMap(({ path, options, route }) =>
-    parsePolicies(`${path}.policies`, options.policies).map((entry) => onlyOn(route.id, entry)),
+    parsePolicies(`${path}.policies`, options.policies, parts).map((entry) =>
+      onlyOn(route.id, entry),
+    ),
   )
   const sharedRules = applyOverrides(
     shared.map(({ rule }) => rule),
@@ -90,20 +99,25 @@ export function defineManifest<Context extends unknown[] = []>(
 const countsEveryone = ({ per }: PolicyRule): boolean =>
   per === 'global' || per.every((dimension) => dimension === 'route')
 
-function parsePolicies(path: string, policies: Manifest['policies'] = []): readonly RuleEntry[] {
+function parsePolicies(
+  path: string,
+  policies: Manifest['policies'] = [],
+  parts: ManifestParts,
+): readonly RuleEntry[] {
   if (!Array.isArray(policies)) throw new ConfigError('invalid_option', path, 'must be a list')
   return (policies as NonNullable<Manifest['policies']>).flatMap((policy, index) => {
     const item = `${path}[${index}]`
-    return parsePolicy(item, policy).map((rule) => ({ path: item, rule }))
+    return parsePolicy(item, policy, parts).map((rule) => ({ path: item, rule }))
   })
 }
 
 /** Parses the policies for every route. The `routes` of a policy must be among `ids`. */
 function parseShared(
   policies: Manifest['policies'],
+  parts: ManifestParts,
   ids: ReadonlySet<string>,
 ): readonly RuleEntry[] {
-  const entries = parsePolicies('manifest.policies', policies)
+  const entries = parsePolicies('manifest.policies', policies, parts)
   for (const { path, rule } of entries) {
     if ((rule.routes ?? []).every((id) => ids.has(id))) continue
     const message = 'must list ids of routes of the manifest'

@@ -1,6 +1,7 @@
 export { defineManifest, type DefinedManifest } from './define.ts'
 export type {
   Manifest,
+  ManifestParts,
   ManifestPolicy,
   ManifestRoute,
   PlanLimit,

@@ -1,4 +1,4 @@
-import type { ManifestPolicy, OptionsOf } from './types.ts'
+import type { ManifestParts, ManifestPolicy, OptionsOf } from './types.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import { backpressure } from '../policies/backpressure.ts'
 import { concurrency } from '../policies/concurrency.ts'
@@ -11,6 +11,7 @@ import { slidingWindowCounter } from '../policies/sliding-window-counter.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
+import { ConfigError } from '../errors.ts'
 import { assertOneOf, assertOptions } from '../internal/validation.ts'
 import { planLimit } from './limits.ts'
 import { atPath } from './path.ts'
@@ -42,13 +43,19 @@ export interface RuleEntry {
 const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]
 
 /** Creates the rules of a policy of a manifest. @throws ConfigError When an option is malformed. */
-export function parsePolicy(path: string, policy: ManifestPolicy): readonly PolicyRule[] {
+export function parsePolicy(
+  path: string,
+  policy: ManifestPolicy,
+  parts: ManifestParts,
+): readonly PolicyRule[] {
   if (typeof policy === 'function') return atPath('policies[0]', path, () => collectRules([policy]))
   assertOptions(path, policy)
   const { algorithm, ...data } = policy
   const name = assertOneOf(`${path}.algorithm`, algorithm, ALGORITHMS)
   const factory = FACTORIES[name] as (options: object) => Policy
-  const options = convertEach(path, data, convertOption)
+  const options = convertEach(path, data, (option, value, of) =>
+    of === 'resets' ? calendarOf(option, value, parts) : convertOption(option, value, of),
+  )
   return atPath(name, path, () => factory(options)())
 }
 
@@ -77,6 +84,14 @@ function convertEach<T>(path: string, value: T, convert: Convert): T {
 }
 
 const PARTS: Readonly<Record<string, (options: object) => unknown>> = { backpressure, rollout }
+
+/** Returns a calendar of plain data. */
+function calendarOf(path: string, value: unknown, { calendar }: ManifestParts): unknown {
+  if (typeof value !== 'object' || value === null || 'configure' in value) return value
+  if (calendar) return atPath('calendar', path, () => calendar(value))
+  const message = 'must be created by calendar, or as data: defineManifest(manifest, { calendar })'
+  throw new ConfigError('invalid_option', path, message)
+}
 
 function convertPart(path: string, value: unknown, name: string): unknown {
   // The factory's own result contains functions.

@@ -2,14 +2,16 @@ import type { Burst, Limit } from '../policies/limit.ts'
 import type { BackpressureOptions } from '../policies/backpressure.ts'
 import type { RolloutOptions } from '../policies/rollout.ts'
 import type { ConcurrencyOptions } from '../policies/concurrency.ts'
-import type { FixedWindowOptions } from '../policies/fixed-window.ts'
+import type { CalendarOptions } from '../calendars/options.ts'
+import type { CapOptions, FixedWindowOptions } from '../policies/fixed-window.ts'
+import type { Calendar } from '../policies/resets.ts'
 import type { LeakyBucketOptions } from '../policies/leaky-bucket.ts'
 import type { SessionWindowOptions } from '../policies/session-window.ts'
 import type { SlidingWindowCounterOptions } from '../policies/sliding-window-counter.ts'
 import type { SlidingWindowOptions } from '../policies/sliding-window.ts'
 import type { SlidingWindowsOptions } from '../policies/sliding-windows.ts'
 import type { TokenBucketOptions } from '../policies/token-bucket.ts'
-import type { Policy, PolicyOptions } from '../policies/policy.ts'
+import type { Policy } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 
 /** A limit of the subject's plan, by its name. In JSON it takes the place of a function. */
@@ -25,8 +27,8 @@ export interface OptionsOf {
   readonly fixedWindow: FixedWindowOptions
   readonly tokenBucket: TokenBucketOptions
   readonly leakyBucket: LeakyBucketOptions
-  readonly dailyCap: PolicyOptions
-  readonly monthlyCap: PolicyOptions
+  readonly dailyCap: CapOptions
+  readonly monthlyCap: CapOptions
   readonly sessionWindow: SessionWindowOptions
   readonly concurrency: ConcurrencyOptions
 }
@@ -35,6 +37,14 @@ export interface OptionsOf {
 interface PartsOf {
   readonly rollout: RolloutOptions
   readonly backpressure: BackpressureOptions
+  /** With `{ calendar }` as the second argument of `defineManifest`. */
+  readonly resets: CalendarOptions
+}
+
+/** Functions that a manifest uses, passed in so that others do not bundle them. */
+export interface ManifestParts {
+  /** `calendar` of `@sluice/core/calendars`, for `resets` as plain data. @default only calendars that it has made */
+  readonly calendar?: (options: CalendarOptions) => Calendar
 }
 
 /** The options of a factory, in which a limit may also be a `PlanLimit`. */
@@ -43,7 +53,9 @@ type WithPlanLimits<Options> = Options extends unknown
       readonly [Key in keyof Options]: Key extends 'limit' | 'burst'
         ? Options[Key] | PlanLimit
         : Key extends keyof PartsOf
-          ? Options[Key] | PartsOf[Key]
+          ? [Options[Key]] extends [undefined]
+            ? Options[Key]
+            : Options[Key] | PartsOf[Key]
           : Key extends 'windows'
             ? Readonly<Record<string, WithPlanLimits<{ limit: Limit; window: WindowOf<Options> }>>>
             : Options[Key]
