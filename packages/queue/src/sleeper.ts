@@ -28,12 +28,12 @@ export class Sleeper {
 }
 
 /** Returns true if `done` resolves within `ms`. */
-export async function within(done: Promise<void>, ms: number): Promise<boolean> {
+export function within(done: Promise<void>, ms: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeout = new Promise<false>((resolve) => {
     timer = setTimeout(resolve, ms, false)
   })
-  const isOver = await Promise.race([done.then(() => true), timeout])
-  clearTimeout(timer)
-  return isOver
+  const isOver = Promise.race([done.then(() => true), timeout])
+  // Also if `done` rejects: the timer would keep the process alive.
+  return isOver.finally(() => clearTimeout(timer))
 }
