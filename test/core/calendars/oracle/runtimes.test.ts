@@ -12,7 +12,7 @@ import type { Comparison, Sample } from './compare.ts'
 import type { Clocks } from './runtime.ts'
 import { ZONES } from './zones.ts'
 
-// `CALENDAR_SAMPLE=all` compares each boundary, which takes some twenty minutes.
+// `CALENDAR_SAMPLE=all` compares each boundary, which takes half an hour.
 const sample: Sample = process.env['CALENDAR_SAMPLE'] === 'all' ? 'all' : 'changes'
 
 const folder = await mkdtemp(join(tmpdir(), 'calendars-'))
