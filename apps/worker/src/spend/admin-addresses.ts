@@ -15,8 +15,7 @@ const viewAnswer: OperatorHandler = async (request, limiter, scope) => {
   const query = parseQuery(new URL(request.url).searchParams, Date.now())
   if (typeof query === 'string') return errorAnswer(400, 'invalid_query', query)
   return orUnavailable(async () => {
-    const [rows = [], days = []] = await readSpend(limiter, query, [query.by, ['day']], scope)
-    return markup(spendView(query, rows, days))
+    return markup(spendView(query, await readSpend(limiter, query, [query.by, ['day']], scope)))
   })
 }
 

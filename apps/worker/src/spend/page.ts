@@ -21,6 +21,7 @@ const BODY = `<h2>Spend of organisations, teams, users and keys</h2>
   <form id="ask" class="sluice-bar" hidden>
     <label>From <input name="from" type="date"></label>
     <label>To <input name="to" type="date"></label>
+    <label>Zone <input name="zone" placeholder="UTC" autocomplete="off" spellcheck="false"></label>
     <label>By <select name="by">${CHOICES.map(([by, title]) => `<option value="${by}">${title}</option>`).join('')}</select></label>
     <label>Organisation <input name="tenant" placeholder="all" autocomplete="off" spellcheck="false"></label>
     <button>Show</button>
@@ -35,7 +36,7 @@ const BODY = `<h2>Spend of organisations, teams, users and keys</h2>
 const STYLE = `
 .sluice [hidden] { display: none; }
 .sluice button { cursor: pointer; }
-.sluice-bar input[name='tenant'] { width: 150px; min-width: 0; }
+.sluice-bar input:is([name='tenant'], [name='zone']) { width: 150px; min-width: 0; }
 .spend-bar { display: block; width: 100%; height: 8px; margin: 4px 0; border-radius: 4px; background: var(--sluice-line); }
 .spend-bar rect, .spend-days rect { fill: var(--sluice-accent); }
 .spend-full rect { fill: var(--sluice-bad); }

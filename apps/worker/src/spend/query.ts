@@ -1,3 +1,5 @@
+import { firstInstant, isZone, localText } from '@sluice/core/internal/calendars'
+
 /** The names by which usage can be summed up. */
 const NAMES = ['tenant', 'team', 'user', 'key', 'model', 'plan', 'day', 'hour'] as const
 
@@ -5,10 +7,14 @@ export type Name = (typeof NAMES)[number]
 
 /** A question about usage. */
 export interface SpendQuery {
-  /** The start of the first day (UTC), in epoch ms. */
-  readonly from: number
-  /** The end of the last day, in epoch ms. */
-  readonly to: number
+  /** The first day, such as 2026-11-01. */
+  readonly first: string
+  /** The last day. */
+  readonly last: string
+  /** The starts of all days, and the end of the last, in epoch ms. */
+  readonly days: readonly number[]
+  /** The time zone of days. @default UTC */
+  readonly zone: string | undefined
   /** The names to sum up by. */
   readonly by: readonly Name[]
   /** The only organisation to read. @default all */
@@ -24,8 +30,13 @@ export interface Scope {
 
 export const DAY_MS = 86_400_000
 
-/** The day (UTC) of a time, such as 2026-11-01. */
-export const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+/** The day of a time in a zone, such as 2026-11-01. */
+const dateOf = (ms: number, zone = 'UTC'): string =>
+  zone === 'UTC' ? new Date(ms).toISOString().slice(0, 10) : localText(zone, ms).slice(0, 10)
+
+/** All days from the first to the last, such as 2026-11-01. */
+export const datesOf = ({ first, days }: SpendQuery): string[] =>
+  days.slice(1).map((_, index) => dateOf(Date.parse(first) + index * DAY_MS))
 
 /** The most days of one question. Each is a read of the store, of which a Worker may send 50 for free. */
 const MAX_DAYS = 31
@@ -33,7 +44,7 @@ const MAX_DAYS = 31
 const DATE = /^\d{4}-\d\d-\d\d$/
 
 /**
- * Parses `from`, `to` (dates, both included), `by`, `tenant` and `format`. The default is the current month by
+ * Parses `from`, `to` (dates, both included), `zone`, `by`, `tenant` and `format`. The default is the current month by
  * organisation.
  *
  * @returns The sentence to refuse it with, if it is malformed.
@@ -43,15 +54,19 @@ export function parseQuery(parameters: URLSearchParams, now: number): SpendQuery
   if (unknown !== undefined) {
     return `There is no parameter ${quoted(unknown)}; there are ${[...PARAMETERS].join(', ')}.`
   }
-  const today = dateOf(now)
+  const zone = parameters.get('zone') || undefined
+  if (zone !== undefined && !isZone(zone)) {
+    return `zone must be a time zone, such as Europe/Berlin; ${quoted(zone)} is none.`
+  }
+  const today = dateOf(now, zone)
   const last = parameters.get('to') || today
   const first = parameters.get('from') || [`${last.slice(0, 8)}01`, last].toSorted()[0] || last
   const [from, to] = [timeOf(first), timeOf(last)]
   if (from === undefined || to === undefined) {
-    return 'from and to must be days (UTC), such as 2026-11-01.'
+    return `from and to must be days${zone === undefined ? ' (UTC)' : ''}, such as 2026-11-01.`
   }
-  const days = (to - from) / DAY_MS + 1
-  if (!(days >= 1 && days <= MAX_DAYS))
+  const count = (to - from) / DAY_MS + 1
+  if (!(count >= 1 && count <= MAX_DAYS))
     return `from must be before to, by at most ${MAX_DAYS} days.`
   const by = (parameters.get('by') || 'tenant').split(',').map((name) => name.trim())
   const other = by.find((name) => !NAMES.includes(name as Name))
@@ -59,10 +74,12 @@ export function parseQuery(parameters: URLSearchParams, now: number): SpendQuery
   const format = parameters.get('format') || 'json'
   if (format !== 'json' && format !== 'csv') return 'format must be json or csv.'
   const tenant = parameters.get('tenant') || undefined
-  return { from, to: to + DAY_MS, by: [...new Set(by as Name[])], tenant, format }
+  const days = Array.from({ length: count + 1 }, (_, index) => from + index * DAY_MS)
+  const starts = zone === undefined ? days : days.map((day) => firstInstant(zone, day))
+  return { first, last, days: starts, zone, by: [...new Set(by as Name[])], tenant, format }
 }
 
-const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'by', 'tenant', 'format'])
+const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'zone', 'by', 'tenant', 'format'])
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 40))
 

@@ -1,7 +1,8 @@
 import type { Limiter } from '@sluice/core'
+import { localText } from '@sluice/core/internal/calendars'
 import type { UsageRow } from '@sluice/usage'
-import { usage } from '@sluice/usage/report'
-import { DAY_MS, type Name, type Scope, type SpendQuery } from './query.ts'
+import { undividedTexts, usage, type Usage } from '@sluice/usage/report'
+import type { Name, Scope, SpendQuery } from './query.ts'
 
 /** Sums of usage. Dollars and tokens are those that were used: estimates of denied requests are no part of them. */
 export interface Spend {
@@ -18,42 +19,68 @@ export interface SpendGroup extends Spend {
   readonly names: Readonly<Partial<Record<Name, string>>>
 }
 
+/** Rows of sums, for each list of names; and sentences about what is not exact. */
+export interface SpendRows {
+  readonly lists: readonly (readonly UsageRow[])[]
+  readonly notes: readonly string[]
+}
+
+/** The days of a zone that are read together: each shares a day (UTC) with the next. */
+const DAYS_TOGETHER = 7
+
+const HOUR_MS = 3_600_000
+
 /**
  * Reads rows, and sums them up by each of several lists of names. It reads one day after another, so that a month of
- * them need not fit into the memory of an isolate.
+ * them need not fit into the memory of an isolate; in a zone a week.
  *
  * @param scope Another organisation's rows are as if absent.
  * @throws StoreError When the store fails.
  */
 export async function readSpend(
   limiter: Limiter,
-  { from, to, tenant }: SpendQuery,
+  { days, zone, tenant }: SpendQuery,
   lists: readonly (readonly Name[])[],
   scope: Scope,
-): Promise<UsageRow[][]> {
+): Promise<SpendRows> {
   const sums = lists.map(() => new Map<string, UsageRow>())
   if (tenant !== undefined && scope.tenant !== undefined && tenant !== scope.tenant)
-    return sums.map(() => [])
+    return { lists: sums.map(() => []), notes: [] }
   const only = tenant ?? scope.tenant
   const by = lists.some((names) => names.includes('hour')) ? 'hour' : 'day'
-  for (let start = from; start < to; start += DAY_MS) {
-    const { rows } = await usage(limiter, {
+  // An hour of a zone of half-hours counts to the day in which it begins.
+  const starts = by === 'hour' ? days.map((day) => Math.ceil(day / HOUR_MS) * HOUR_MS) : days
+  const step = zone === undefined ? 1 : DAYS_TOGETHER
+  const undivided = new Map<string, Undivided>()
+  let latest: Usage | undefined
+  for (let at = 0; at < days.length - 1; at += step) {
+    latest = await usage(limiter, {
       by,
-      from: start,
-      to: start + DAY_MS,
+      from: starts[at] ?? 0,
+      to: starts[Math.min(at + step, starts.length - 1)] ?? 0,
       ...(only !== undefined && { tenants: [only] }),
+      ...(zone !== undefined && { zone }),
     })
-    for (const [at, names] of lists.entries()) addRows(sums[at] ?? new Map(), rows, names, from)
+    for (const one of latest.calendar?.undivided ?? []) undivided.set(`${one.by} ${one.start}`, one)
+    const { rows } = latest
+    for (const [index, names] of lists.entries())
+      addRows(sums[index] ?? new Map(), rows, names, { starts, zone })
   }
-  return sums.map((found) => Array.from(found.values()))
+  const calendar = latest?.calendar && { ...latest.calendar, undivided: [...undivided.values()] }
+  return {
+    lists: sums.map((found) => Array.from(found.values())),
+    notes: calendar ? undividedTexts({ by, calendar }) : [],
+  }
 }
+
+type Undivided = NonNullable<Usage['calendar']>['undivided'][number]
 
 /** Adds rows to those with the same names. A name that was not asked for is empty. */
 function addRows(
   sums: Map<string, UsageRow>,
   rows: readonly UsageRow[],
   names: readonly Name[],
-  from: number,
+  { starts, zone }: { readonly starts: readonly number[]; readonly zone: string | undefined },
 ): void {
   const asked = new Set<string>(names)
   const kept = (name: string, value: string): string => (asked.has(name) ? value : '')
@@ -62,8 +89,8 @@ function addRows(
     const start = asked.has('hour')
       ? row.start
       : asked.has('day')
-        ? row.start - (row.start % DAY_MS)
-        : from
+        ? (starts.findLast((day) => day <= row.start) ?? 0)
+        : (starts[0] ?? 0)
     const others = Object.entries(dimensions).map(([name, value]) => [name, kept(name, value)])
     const group = {
       start,
@@ -73,6 +100,7 @@ function addRows(
       plan: kept('plan', row.plan),
       dimensions: Object.fromEntries(others) as Record<string, string>,
       outcome: row.outcome,
+      ...(zone !== undefined && { startsAt: localText(zone, start) }),
     }
     const key = JSON.stringify(group)
     const { requests = 0, tokens = 0, usd = 0 } = sums.get(key) ?? {}
@@ -118,11 +146,11 @@ function plus({ requests, denied, unavailable, tokens, usd }: Spend, row: UsageR
   }
 }
 
-/** Returns the name of a row: of a time, as ISO 8601. */
+/** Returns the name of a row: of a time, as ISO 8601, in its zone. */
 function nameIn(row: UsageRow, name: Name): string {
-  const time = new Date(row.start).toISOString()
+  const time = row.startsAt ?? new Date(row.start).toISOString()
   if (name === 'day') return time.slice(0, 10)
-  if (name === 'hour') return `${time.slice(0, 13)}:00Z`
+  if (name === 'hour') return `${time.slice(0, 16)}${row.startsAt ? time.slice(19, 25) : 'Z'}`
   if (name === 'tenant' || name === 'model' || name === 'plan') return row[name]
   return row.dimensions?.[name] ?? ''
 }

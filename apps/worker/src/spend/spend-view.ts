@@ -1,29 +1,25 @@
-import type { UsageRow } from '@sluice/usage'
 import { html, type Html } from './html.ts'
-import { groupsOf, totalOf, type SpendGroup } from './read-spend.ts'
-import { DAY_MS, dateOf, type Name, type SpendQuery } from './query.ts'
+import { groupsOf, totalOf, type SpendGroup, type SpendRows } from './read-spend.ts'
+import { datesOf, type Name, type SpendQuery } from './query.ts'
 import { countOf, dollarsOf, TITLES } from './words.ts'
 
 /** The most lines of the table. CSV has all. */
 const MAX_LINES = 100
 
 /** Returns the figures of a time, its days and the groups that were asked for as markup. */
-export function spendView(
-  { from, to, by }: SpendQuery,
-  rows: readonly UsageRow[],
-  ofDays: readonly UsageRow[],
-): Html {
+export function spendView(query: SpendQuery, { lists, notes }: SpendRows): Html {
+  const { first, last, by } = query
+  const [rows = [], ofDays = []] = lists
   const total = totalOf(rows)
   if (total.requests + total.denied + total.unavailable === 0) {
-    return html`<p class="sluice-card">
-      Nothing is recorded from ${dateOf(from)} to ${dateOf(to - 1)}.
-    </p>`
+    return html`<p class="sluice-card">Nothing is recorded from ${first} to ${last}.</p>`
   }
   return html`<dl class="sluice-figures">
       ${figure('Spent', dollarsOf(total.usd))} ${figure('Requests', countOf(total.requests))}
       ${figure('Tokens', countOf(total.tokens))} ${figure('Denied', countOf(total.denied))}
     </dl>
-    ${daysView(from, to, groupsOf(ofDays, ['day']))} ${tableView(groupsOf(rows, by), by, total.usd)}`
+    ${daysView(query, groupsOf(ofDays, ['day']))} ${tableView(groupsOf(rows, by), by, total.usd)}
+    ${notes.map((note) => html`<p class="sluice-hint">${note}</p>`)}`
 }
 
 const figure = (name: string, value: string): Html =>
@@ -33,12 +29,10 @@ const figure = (name: string, value: string): Html =>
   </div>`
 
 /** Draws the dollars of each day. The table beside it has the same. */
-function daysView(from: number, to: number, groups: readonly SpendGroup[]): Html {
+function daysView(query: SpendQuery, groups: readonly SpendGroup[]): Html {
+  const { first, last, zone = 'UTC' } = query
   const spent = new Map(groups.map(({ names, usd }) => [names.day, usd]))
-  const days = Array.from({ length: (to - from) / DAY_MS }, (_, at) => {
-    const day = dateOf(from + at * DAY_MS)
-    return { day, usd: spent.get(day) ?? 0 }
-  })
+  const days = datesOf(query).map((day) => ({ day, usd: spent.get(day) ?? 0 }))
   const most = Math.max(...days.map(({ usd }) => usd))
   const best = days.find(({ usd }) => usd === most)
   const summary = best && most > 0 ? `The most on ${best.day}: ${dollarsOf(most)}` : 'Nothing spent'
@@ -50,7 +44,7 @@ function daysView(from: number, to: number, groups: readonly SpendGroup[]): Html
   })
   return html`<figure class="sluice-chart">
     <figcaption>
-      <h3>Spent by day (UTC)</h3>
+      <h3>Spent by day (${zone})</h3>
       <span class="sluice-hint">${summary}</span>
     </figcaption>
     <svg
@@ -62,7 +56,7 @@ function daysView(from: number, to: number, groups: readonly SpendGroup[]): Html
     >
       ${bars}
     </svg>
-    <p class="spend-axis sluice-hint"><span>${dateOf(from)}</span><span>${dateOf(to - 1)}</span></p>
+    <p class="spend-axis sluice-hint"><span>${first}</span><span>${last}</span></p>
     <details class="sluice-table">
       <summary>As a table</summary>
       <table>
