@@ -26,7 +26,7 @@ async function gateway() {
   }
   return {
     sent,
-    get(path: string): Promise<Response> {
+    get: (path: string): Promise<Response> => {
       const request = new Request(`http://gateway.example${path}`)
       const handler = SPEND_ADDRESSES.get(new URL(request.url).pathname)
       if (!handler) throw new Error(`there is no ${path}`)
@@ -63,8 +63,8 @@ describe.each(['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Asia/Kathma
       const total = Object.values(expected).reduce((sum = 0, usd = 0) => sum + usd, 0)
       expect(answer).toMatchObject({ zone, total: { usd: total } })
       const isHalf = zone.startsWith('Asia/')
-      const words = isHalf ? [expect.stringMatching(/^The day begins within 3 hours \(UTC\)/)] : []
-      expect(answer.notes).toEqual(words)
+      const notes = answer.notes?.map((note) => note.slice(0, 36))
+      expect(notes).toEqual(isHalf ? ['The day begins within 3 hours (UTC):'] : [])
       const file = await (await get(`/admin/usage?by=day&format=csv&${query}`)).text()
       const lines = file.trimEnd().split('\r\n')
       expect(lines[0]).toContain(',time_zone,')
