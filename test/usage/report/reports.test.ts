@@ -1,4 +1,5 @@
-import { slidingWindow, monthlyCap, dailyCap } from '@sluice/core'
+import { slidingWindow, monthlyCap, dailyCap, fixedWindow } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import {
   findings,
   focusCsv,
@@ -180,6 +181,21 @@ describe('findings of a limiter', () => {
     const { limiter } = recording()
     await limiter.check({ tenant: 'acme' }, { cost: { token: 1 } })
     expect(findings({ hours: await usage(limiter, { from: NOON - days * DAY_MS }) })).toEqual([])
+  })
+
+  it('take no budget of a year for one of a month', async () => {
+    const resets = calendar({ every: 'year', zone: 'Asia/Tokyo' })
+    const yearly = { name: 'own', unit: 'usd', limit: 5_000_000, per: ['tenant'] as const, resets }
+    const { limiter, clock } = recording([fixedWindow(yearly)])
+    for (let day = 15; day < 20; day += 1) {
+      await limiter.check({ tenant: 'acme' }, { cost: { usd: 900_000 } })
+      clock.advance(DAY_MS)
+    }
+    const hours = await usage(limiter)
+    const days = await usage(limiter, { by: 'day', from: '2026-01-01' })
+    expect(findings({ hours, days })).toEqual([])
+    const local = await usage(limiter, { by: 'day', zone: 'Asia/Tokyo' })
+    expect(() => findings({ hours, days: local })).toThrow('must be usage by day (UTC)')
   })
 
   it('name budgets that will not last the month, of a tenant and of everyone', async () => {

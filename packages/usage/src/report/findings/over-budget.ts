@@ -4,8 +4,10 @@ import { findByBudget } from './budgets.ts'
 import { sum, sumByTime } from './series.ts'
 import { amount, dayName, tenantName } from './words.ts'
 
-/** The shortest month. Windows of months have 31 days. */
-const MONTH_MS = 28 * PERIOD_MS.day
+/** The shortest and the longest month. Windows of months have 31 days. */
+const [LEAST_MONTH_MS, MOST_MONTH_MS] = [28 * PERIOD_MS.day, 31 * PERIOD_MS.day]
+
+const isMonth = (ms: number): boolean => ms >= LEAST_MONTH_MS && ms <= MOST_MONTH_MS
 
 /** Whole days that the pace is taken from: a week, so that it has a weekend. */
 const PACE_DAYS = 7
@@ -20,7 +22,7 @@ export const overBudget: Detector = ({ days, by }) => {
   const monthStart = startOfMonth(today, 0)
   const monthEnd = startOfMonth(today, 1)
   if (days.from > monthStart) return []
-  return findByBudget({ usage: days, by, hasWindow: (ms) => ms >= MONTH_MS }, (budget) => {
+  return findByBudget({ usage: days, by, hasWindow: isMonth }, (budget) => {
     const { tenant, policy, unit, limit, rows } = budget
     if (unit !== 'usd') return undefined
     const byDay = sumByTime(rows, ({ units }) => units)
