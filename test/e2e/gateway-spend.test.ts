@@ -84,6 +84,8 @@ describe.each(STACKS)('spend, with %s', (store, start) => {
     }
     const { rows } = await asked('tenant=acme&by=model,day')
     expect(rows).toMatchObject([{ model: NAMED.openai, day, ...spent(3) }])
+    const local = await asked('tenant=acme&by=day&zone=Asia/Kolkata')
+    expect(local).toMatchObject({ zone: 'Asia/Kolkata', total: spent(3) })
     const file = await get('/admin/usage?tenant=acme&by=team&format=csv')
     expect(file.headers.get('content-type')).toBe('text/csv; charset=utf-8')
     const lines = (await file.text()).split('\r\n')

@@ -29,6 +29,6 @@ describe('misuse', () => {
     await expect(usage(without)).rejects.toThrow('must have recordUsage(…) in its extensions')
     await expect(usage(limiter, { from: 'monday' })).rejects.toThrow('usage.from')
     await expect(usage(limiter, { from: Date.UTC(2100, 0) })).rejects.toThrow('usage.from')
-    await expect(usage(limiter, { by: 'week' as never })).rejects.toThrow('usage.by')
+    await expect(usage(limiter, { by: 'fortnight' as never })).rejects.toThrow('usage.by')
   })
 })
