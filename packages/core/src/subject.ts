@@ -12,6 +12,10 @@ interface StandardDimensions<Plan extends string = string> {
   readonly askedModel?: string | undefined
   /** Picks the plan whose limits apply. */
   readonly plan?: Plan | undefined
+  /** The time zone of the customer, such as `'Europe/Berlin'`, for a `calendar` that takes it from here. */
+  readonly zone?: string | undefined
+  /** The start of the customer's billing, such as `'2026-01-31'`, for a `calendar` that takes it from here. */
+  readonly anchor?: string | undefined
   /** Equal for a call and its retries, such as an idempotency key. A dashboard counts such calls once. */
   readonly call?: string | undefined
 }

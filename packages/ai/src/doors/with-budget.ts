@@ -2,6 +2,7 @@ import {
   createLimiter,
   InputError,
   StoreError,
+  type CapOptions,
   type Limiter,
   type Store,
   type Subject,
@@ -53,8 +54,10 @@ export interface WithBudgetOptions extends Pick<CallOptions, DoorOption> {
   readonly tenant: number
   /** The most that all tenants together may spend in a window, in micro-dollars. @default not limited */
   readonly total?: number
-  /** The calendar day or month (UTC). @default 'day' */
+  /** The calendar day or month. @default 'day' */
   readonly window?: 'day' | 'month'
+  /** The time zone, and the local time, at which a window begins, created by `calendar`. @default UTC, from midnight on */
+  readonly resets?: CapOptions['resets']
   /** The prices of models, made by `definePrices`. @default LIST_PRICES */
   readonly prices?: Prices
   /** The price of models that are not listed, or `'deny'` to refuse them. @default that of `prices` */
@@ -88,6 +91,7 @@ const RULES: OptionRules<WithBudgetOptions> = {
   tenant: assertAmount,
   total: assertAmount,
   window: /* @__PURE__ */ oneOf('day', 'month'),
+  resets: /* @__PURE__ */ hasMethod('configure', 'created by calendar'),
   prices: /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices'),
   // Checked by definePrices.
   unknownModel: () => undefined,
@@ -122,7 +126,7 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
 ): Budgeted<Client> {
   const limitTo = waysOf(client)
   assertOptionRules('withBudget', options, RULES, 'store', 'tenant')
-  const { store, tenant: each, total, window = 'day', unknownModel } = options
+  const { store, tenant: each, total, window = 'day', resets, unknownModel } = options
   const { prices: base = LIST_PRICES } = options
   const prices =
     unknownModel === undefined
@@ -133,8 +137,10 @@ export function withBudget<Client extends ModelClient | AiSdkModel>(
   const given = Object.keys(options).filter((name) => name in TERMS || name === 'waitUntil')
   const terms = Object.fromEntries(given.map((name) => [name, options[name as 'waitUntil']]))
   const cap = window === 'day' ? 'daily' : 'monthly'
-  const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'] })]
-  if (total !== undefined) policies.push(budget({ name: 'total', [cap]: total, per: 'global' }))
+  const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'], resets })]
+  if (total !== undefined) {
+    policies.push(budget({ name: 'total', [cap]: total, per: 'global', resets }))
+  }
   const extensions = prices.live ? [prices.live.extension] : []
   const limiter = createLimiter({ store, policies, extensions })
 

@@ -81,9 +81,7 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
     cap: typeof dailyCap,
   ): void => {
     if (limit === undefined) return
-    // A day of the month is for the monthly limit; the hour is for both.
-    const isPart = option === 'daily' && monthly !== undefined
-    const own = isPart && typeof resets?.forDays === 'function' ? resets.forDays() : resets
+    const own = option === 'daily' ? resetsOfDays(resets, monthly) : resets
     const capOptions = { ...common, name: `${name}.${option}`, limit, unit: UNIT, resets: own }
     assertBudget(option, limit)
     rules.push(...withOwnOptions('budget', option, () => cap(capOptions))())
@@ -93,6 +91,13 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
   if (rules.length > 0) return () => rules
   throw invalidOption('budget', 'must have a daily or a monthly limit')
 }
+
+/** Returns the calendar of a daily limit beside a monthly one: a day of the month is for that alone, the hour for both. */
+export const resetsOfDays = (
+  resets: CapOptions['resets'],
+  monthly: Limit | undefined,
+): CapOptions['resets'] =>
+  monthly !== undefined && typeof resets?.forDays === 'function' ? resets.forDays() : resets
 
 /** Checks a limit in micro-dollars, so that an error names the option of `budget`. */
 function assertBudget(option: string, limit: Limit): void {

@@ -1,13 +1,14 @@
 import {
   concurrency,
   slidingWindow,
+  type CapOptions,
   type Limit,
   type Per,
   type Policy,
   type PolicyOf,
 } from '@sluice/core'
 import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
-import { budget, type AnyLimitName } from './budget.ts'
+import { budget, resetsOfDays, type AnyLimitName } from './budget.ts'
 import { withOwnOptions } from '../own-options.ts'
 
 /** Options of `modelPolicies`. An amount that is left out is not limited. */
@@ -18,10 +19,12 @@ export interface ModelPoliciesOptions<Partition extends Per = Per> {
   readonly rpm?: Limit
   /** Tokens per minute, input and output together. */
   readonly tpm?: Limit
-  /** The most to spend each calendar day (UTC), in micro-dollars: `usd(5)`. */
+  /** The most to spend each calendar day, in micro-dollars: `usd(5)`. */
   readonly daily?: Limit
-  /** The most to spend each calendar month (UTC), in micro-dollars. */
+  /** The most to spend each calendar month, in micro-dollars. */
   readonly monthly?: Limit
+  /** The customer's calendar, whose days and months `daily` and `monthly` count, created by `calendar`. @default UTC */
+  readonly resets?: CapOptions['resets']
   /** Calls at the same time. */
   readonly inFlight?: Limit
 }
@@ -37,17 +40,18 @@ export interface ModelPoliciesOptions<Partition extends Per = Per> {
 export function modelPolicies<const Partition extends Per>(
   options: ModelPoliciesOptions<Partition>,
 ): PolicyOf<Partition, 'request' | 'token' | 'usd' | 'call', AnyLimitName>[] {
-  const known = ['per', 'rpm', 'tpm', 'daily', 'monthly', 'inFlight']
+  const known = ['per', 'rpm', 'tpm', 'daily', 'monthly', 'resets', 'inFlight']
   assertKnownOptions('modelPolicies', options, known)
-  const { per, rpm, tpm, daily, monthly, inFlight } = options
+  const { per, rpm, tpm, daily, monthly, resets, inFlight } = options
   const policies: Policy[] = []
   const add = (option: string, limit: Limit | undefined, make: (limit: Limit) => Policy): void => {
     if (limit === undefined) return
     policies.push(withOwnOptions('modelPolicies', option, () => make(limit)))
   }
   const window = '1m'
-  add('daily', daily, (limit) => budget({ per, daily: limit }))
-  add('monthly', monthly, (limit) => budget({ per, monthly: limit }))
+  const ofDays = resetsOfDays(resets, monthly)
+  add('daily', daily, (limit) => budget({ per, daily: limit, resets: ofDays }))
+  add('monthly', monthly, (limit) => budget({ per, monthly: limit, resets }))
   add('rpm', rpm, (limit) => slidingWindow({ name: 'rpm', limit, window, per }))
   add('tpm', tpm, (limit) => slidingWindow({ name: 'tpm', unit: 'token', limit, window, per }))
   add('inFlight', inFlight, (limit) => concurrency({ name: 'in-flight', limit, per }))

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Limiter } from '@sluice/core'
+import { startLocal } from '@sluice/local'
+import { SignJWT } from 'jose'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { importBlock, patient, readBlock } from '../support/docs-block.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const SECRET = 'a secret of thirty-two characters'
+
+it('the limits of the page end at the midnight and on the billing day of the token', async () => {
+  const folder = mkdtempSync(fileURLToPath(new URL('calendars-', import.meta.url)))
+  const server = await startLocal({ redisUrl: inject('redisUrl') })
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    await server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
+  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  vi.stubEnv('JWT_SECRET', SECRET)
+  const limits = patient(readBlock('calendars.md', 'limits.ts'), freshPrefix())
+  writeFileSync(join(folder, 'limits.ts'), limits)
+  const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
+  const { subject } = await importBlock<{
+    subject: (request: Request) => Promise<Record<string, string>>
+  }>(folder, 'calendars.md', 'subject.ts')
+
+  const token = await new SignJWT({
+    org_id: 'acme',
+    zoneinfo: 'Asia/Kathmandu',
+    subscribed_at: '2026-01-31T06',
+  })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(SECRET))
+  const headers = { authorization: `Bearer ${token}` }
+  const { policies } = await limiter.peek(
+    await subject(new Request('https://api.example', { headers })),
+    { cost: { usd: 0 } },
+  )
+  const ends = Object.fromEntries(policies.map(({ name, resetsAt }) => [name, resetsAt]))
+  expect(ends['budget.monthly']).toMatch(/-(?:28|29|30|31)T06:00:00\+05:45\[Asia\/Kathmandu\]$/)
+  expect(ends['daily']).toMatch(/T06:00:00\+05:45\[Asia\/Kathmandu\]$/)
+  expect(ends['weekly']).toMatch(/T00:00:00-0[45]:00\[America\/New_York\]$/)
+  const friday = new Date(`${ends['weekly']?.slice(0, 10)}T12:00Z`)
+  expect(friday.getUTCDay()).toBe(5)
+})
