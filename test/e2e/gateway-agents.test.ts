@@ -6,30 +6,19 @@ import {
   message,
   OPERATOR,
   post,
-  startGateway,
-  startKeys,
-  startProvider,
-  upstreamsAt,
-  type GatewayProvider,
+  startRedisStack,
+  type RedisStack,
 } from './support/gateway.ts'
-import type { App } from './support/target.ts'
 
-let keys: Awaited<ReturnType<typeof startKeys>>
-let provider: GatewayProvider
-let gateway: App
+let gateway: RedisStack
+let { keys, provider } = {} as Pick<RedisStack, 'keys' | 'provider'>
 let key: string
 beforeAll(async () => {
-  keys = await startKeys()
-  provider = await startProvider()
-  const settings = { ...upstreamsAt(provider), MAX_BODY_BYTES: '8000000' }
-  gateway = await startGateway(settings, keys.store)
+  gateway = await startRedisStack({ MAX_BODY_BYTES: '8000000' })
+  ;({ keys, provider } = gateway)
   ;({ key } = await keys.create('enterprise'))
 })
-afterAll(async () => {
-  await gateway.stop()
-  await provider[Symbol.asyncDispose]()
-  await keys.store[Symbol.asyncDispose]()
-})
+afterAll(() => gateway[Symbol.asyncDispose]())
 beforeEach(() => provider.reset())
 
 /** Reads a stream to its end. */

@@ -8,28 +8,20 @@ import {
   OPERATOR,
   post,
   startGateway,
-  startKeys,
-  startProvider,
+  startRedisStack,
   upstreamsAt,
-  type GatewayProvider,
+  type RedisStack,
 } from './support/gateway.ts'
-import type { App } from './support/target.ts'
 
-let keys: Awaited<ReturnType<typeof startKeys>>
-let provider: GatewayProvider
-let gateway: App
+let gateway: RedisStack
+let { keys, provider } = {} as Pick<RedisStack, 'keys' | 'provider'>
 beforeAll(async () => {
-  keys = await startKeys()
-  provider = await startProvider()
-  gateway = await startGateway(upstreamsAt(provider), keys.store)
+  gateway = await startRedisStack()
+  ;({ keys, provider } = gateway)
 })
-afterAll(async () => {
-  await gateway.stop()
-  await provider[Symbol.asyncDispose]()
-  await keys.store[Symbol.asyncDispose]()
-})
+afterAll(() => gateway[Symbol.asyncDispose]())
 
-const health = async (app: App = gateway) => {
+const health = async (app: { readonly url: string } = gateway) => {
   const answer = await fetch(`${app.url}/health`)
   expect(answer.headers.get('cache-control')).toBe('no-store')
   return { status: answer.status, facts: (await answer.json()) as Record<string, unknown> }

@@ -6,10 +6,10 @@ import {
   message,
   OPERATOR,
   startGateway,
-  startKeys,
   startProvider,
+  startRedisStack,
   upstreamsAt,
-  type GatewayProvider,
+  type RedisStack,
 } from './support/gateway.ts'
 import type { WorkerApp } from './support/workerd.ts'
 
@@ -17,21 +17,19 @@ import type { WorkerApp } from './support/workerd.ts'
 const SECRET = 'zebra-content-7731'
 const stream = true as const
 
-let keys: Awaited<ReturnType<typeof startKeys>>
-let provider: GatewayProvider
-let gateway: WorkerApp
+let stack: RedisStack
+let { app: gateway, keys, provider } = {} as Pick<RedisStack, 'app' | 'keys' | 'provider'>
 let silent: WorkerApp
 let cutOff: WorkerApp
 let impatient: WorkerApp
 let counting: WorkerApp
 beforeAll(async () => {
-  keys = await startKeys()
-  provider = await startProvider()
+  stack = await startRedisStack()
+  ;({ app: gateway, keys, provider } = stack)
   const away = await startProvider()
   await away[Symbol.asyncDispose]()
   const { store } = keys
   const settings = upstreamsAt(provider)
-  gateway = await startGateway(settings, store)
   silent = await startGateway({ ...settings, LOG_CALLS: 'off' }, store)
   cutOff = await startGateway({ ...upstreamsAt(away), PAUSE_SECONDS: '3000' }, store)
   const short = { ANSWER_TIMEOUT_SECONDS: '1', IDLE_TIMEOUT_SECONDS: '1' }
@@ -39,9 +37,8 @@ beforeAll(async () => {
   counting = await startGateway({ ...settings, ...short, INCOMPLETE: 'counted' }, store)
 })
 afterAll(async () => {
-  for (const app of [gateway, silent, cutOff, impatient, counting]) await app.stop()
-  await provider[Symbol.asyncDispose]()
-  await keys.store[Symbol.asyncDispose]()
+  for (const app of [silent, cutOff, impatient, counting]) await app.stop()
+  await stack[Symbol.asyncDispose]()
 })
 beforeEach(() => provider.reset())
 

@@ -8,32 +8,29 @@ import {
   failureOf,
   message,
   startGateway,
-  startKeys,
   startProvider,
+  startRedisStack,
   upstreamsAt,
-  type GatewayProvider,
+  type RedisStack,
 } from './support/gateway.ts'
 import type { App } from './support/target.ts'
 
-let keys: Awaited<ReturnType<typeof startKeys>>
-let provider: GatewayProvider
-let gateway: App
+let gateway: RedisStack
+let { keys, provider } = {} as Pick<RedisStack, 'keys' | 'provider'>
 /** A gateway without a setting, and one whose provider is out of reach. */
 let unset: App
 let cutOff: App
 beforeAll(async () => {
-  keys = await startKeys()
-  provider = await startProvider()
+  gateway = await startRedisStack()
+  ;({ keys, provider } = gateway)
   const away = await startProvider()
   await away[Symbol.asyncDispose]()
-  gateway = await startGateway(upstreamsAt(provider), keys.store)
   unset = await startGateway({ ...upstreamsAt(provider), STORE: 'elsewhere' }, keys.store)
   cutOff = await startGateway({ ...upstreamsAt(away), PAUSE_SECONDS: '3000' }, keys.store)
 })
 afterAll(async () => {
-  for (const app of [gateway, unset, cutOff]) await app.stop()
-  await provider[Symbol.asyncDispose]()
-  await keys.store[Symbol.asyncDispose]()
+  for (const app of [unset, cutOff]) await app.stop()
+  await gateway[Symbol.asyncDispose]()
 })
 beforeEach(() => provider.reset())
 

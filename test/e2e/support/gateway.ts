@@ -172,18 +172,20 @@ export async function startGatewayStack(variables: Variables = {}): Promise<Gate
 /** The gateway over a Redis. */
 export interface RedisStack extends GatewayStack {
   readonly keys: Awaited<ReturnType<typeof startKeys>>
+  readonly app: WorkerApp
 }
 
 export async function startRedisStack(variables: Variables = {}): Promise<RedisStack> {
   const keys = await startKeys()
   const provider = await startProvider()
-  const gateway = await startGateway({ ...upstreamsAt(provider), ...variables }, keys.store)
+  const app = await startGateway({ ...upstreamsAt(provider), ...variables }, keys.store)
   return {
-    url: gateway.url,
+    url: app.url,
+    app,
     keys,
     provider,
     async [Symbol.asyncDispose]() {
-      await gateway.stop()
+      await app.stop()
       await provider[Symbol.asyncDispose]()
       await keys.store[Symbol.asyncDispose]()
     },
