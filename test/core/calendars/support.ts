@@ -32,7 +32,7 @@ export function withClock(store: Store, clock: () => number): Store {
     check: (request) => store.check({ ...request, now: clock(), clockIsInjected: true }),
     run(operation) {
       const data = { ...(operation.data as object), now: clock(), clockIsInjected: true }
-      return store.run({ ...operation, data } as typeof operation)
+      return store.run({ ...operation, data })
     },
     reset: (keys) => store.reset(keys),
   }
@@ -52,7 +52,7 @@ export function otherwise(policy: Policy, change: (ends: Ends) => Partial<Ends>)
     if (!numbers) throw new Error('it has no calendar')
     const of: typeof numbers.of = (...asked) => {
       const entry = numbers.of(...asked)
-      return { ...entry, ...change(entry as never as Ends) }
+      return { ...entry, ...change(entry as unknown as Ends) }
     }
     return Object.freeze({ ...rule, numbers: { names: numbers.names, of } })
   })
