@@ -15,6 +15,7 @@ import {
   type Policy,
   type PolicyOptions,
 } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import { fairShare } from '@sluice/core/fair-share'
 import { lease } from '@sluice/core/leases'
 import { waitingLine } from '@sluice/core/waiting'
@@ -132,6 +133,16 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
     backpressure: backpressure({ from: 0.8, maxMs: 1 }),
   }),
   '`dailyCap` and `fixedWindow` of a day': both(dailyCap(common), fixedWindow(day)),
+  '`resets` of a cap, added or changed': {
+    added: {
+      before: dailyCap(common),
+      after: () => dailyCap({ ...common, resets: calendar({ zone: 'Asia/Tokyo' }) }),
+    },
+    changed: {
+      before: monthlyCap({ ...common, resets: calendar({ zone: 'Asia/Tokyo' }) }),
+      after: () => monthlyCap({ ...common, resets: calendar({ on: { day: 15 } }) }),
+    },
+  },
   'windows of `slidingWindows`, but the longest': {
     ...both(windowsOf({ long: '1h' }), windowsOf({ short: '1m', long: '1h' })),
     another: {

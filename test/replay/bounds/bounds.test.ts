@@ -9,72 +9,13 @@ import {
   type Policy,
 } from '@sluice/core'
 import type { DesiredEntry } from '@sluice/core/configuration'
-import {
-  boundDenials,
-  policySet,
-  replay,
-  type Call,
-  type ChangeBounds,
-  type DenialBounds,
-} from '@sluice/replay'
+import { boundDenials, policySet } from '@sluice/replay'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../world/random.ts'
 import { HOUR, monthOf, streamOf, sumsOf, TENANTS } from '../month.ts'
+import { boundsOf, broken, limited, NOTHING, sumOf, truthOf, type Settings } from './support.ts'
 
 const CHANGES = Array.from({ length: 30 }, (_, index) => index + 1)
-
-interface Amount {
-  calls: number
-  usd: number
-}
-
-type Settings = readonly DesiredEntry[]
-
-type Amounts = ReadonlyMap<string, Amount>
-
-/** Returns the calls of each tenant that only one of two settings denies. */
-async function truthOf(
-  calls: readonly Call[],
-  policies: readonly Policy[],
-  settings: readonly [Settings, Settings],
-): Promise<{ newlyDenied: Amounts; nowAllowed: Amounts }> {
-  const denied = { before: new Map<number, Call>(), after: new Map<number, Call>() }
-  const names = ['before', 'after'] as const
-  const sets = settings.map((configuration, index) =>
-    policySet(names[index] ?? '', { policies, configuration }),
-  )
-  await replay(streamOf(calls), sets, {
-    onDenied: ({ call, set }) => denied[set as 'before' | 'after'].set(call.line, call),
-  })
-  return {
-    newlyDenied: amountsOf(denied.after, denied.before),
-    nowAllowed: amountsOf(denied.before, denied.after),
-  }
-}
-
-/** Returns what is in the first calls and not in the others, by tenant. */
-function amountsOf(calls: ReadonlyMap<number, Call>, others: ReadonlyMap<number, Call>): Amounts {
-  const amounts = new Map<string, Amount>()
-  for (const [line, { subject, units }] of calls) {
-    if (others.has(line)) continue
-    const own = amounts.get(subject.tenant) ?? { calls: 0, usd: 0 }
-    own.calls += 1
-    own.usd += units['usd'] ?? 0
-    amounts.set(subject.tenant, own)
-  }
-  return amounts
-}
-
-const boundsOf = (
-  calls: readonly Call[],
-  policies: readonly Policy[],
-  settings: readonly [Settings, Settings],
-): Promise<ChangeBounds> => {
-  const [before, after] = settings.map((configuration) =>
-    policySet('set', { policies, configuration }),
-  ) as [ReturnType<typeof policySet>, ReturnType<typeof policySet>]
-  return boundDenials(streamOf(sumsOf(calls)), HOUR, [before, after])
-}
 
 const POLICIES: readonly Policy[] = [
   slidingWindow({ name: 'rpm', limit: 15, window: '1m', per: ['tenant'] }),
@@ -109,36 +50,8 @@ function settingsOf(random: Random): Settings {
   return [...entries.values()]
 }
 
-const sumOf = (amounts: Amounts): Amount => {
-  const sum = { calls: 0, usd: 0 }
-  for (const { calls, usd } of amounts.values()) {
-    sum.calls += calls
-    sum.usd += usd
-  }
-  return sum
-}
-
-const NOTHING = { least: 0, most: 0 }
-
-/** Returns which bounds do not hold what was denied, of everyone and of each tenant. */
-function broken({ calls, usd, tenants }: DenialBounds, truth: Amounts): string[] {
-  const all = sumOf(truth)
-  const known = new Map(tenants.map((own) => [own.tenant, own]))
-  const pairs = TENANTS.flatMap((tenant) => [
-    [tenant, known.get(tenant)?.calls ?? NOTHING, truth.get(tenant)?.calls ?? 0] as const,
-    [tenant, known.get(tenant)?.usd ?? NOTHING, truth.get(tenant)?.usd ?? 0] as const,
-  ])
-  return [['all', calls, all.calls] as const, ['all', usd, all.usd] as const, ...pairs]
-    .filter(([, { least, most }, value]) => value < least || value > most)
-    .map(([name, bounds, value]) => `${name}: ${value} in ${JSON.stringify(bounds)}`)
-}
-
 const daily = (unit: string): Policy =>
   dailyCap({ name: 'daily', limit: 1_000_000_000, unit, per: ['tenant'] })
-const limited = (policy: string, limit: number, tenant?: string): Settings => [
-  { policy, subject: tenant === undefined ? undefined : { tenant }, settings: { limit } },
-]
-
 describe('the bounds of a change, of hourly sums of a month', () => {
   it.each(CHANGES)('hold what it does to the single calls: change %i', async (seed) => {
     const random = new Random(seed)

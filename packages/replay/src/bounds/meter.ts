@@ -1,4 +1,4 @@
-import type { PolicyRule } from '@sluice/core'
+import type { PolicyRule, Subject } from '@sluice/core'
 
 /** The bounds of one algorithm, for calls whose times are known to a period only. */
 export interface Meter {
@@ -21,11 +21,15 @@ export interface Span {
 }
 
 /** Returns the bounds of a rule; `undefined` if its algorithm has none, so that it may deny or allow any call. */
-export function meterOf({ algorithm, params }: PolicyRule): Meter | undefined {
+export function meterOf(rule: PolicyRule): Meter | undefined {
+  const { algorithm, params, calendar } = rule
   const [window = 1, second = 1, third = 0] = params
   switch (algorithm.id) {
     case 'fixed':
       return window === 0 ? gridMeter(monthOf) : gridMeter(gridOf(window))
+    case 'calendar':
+      // Where zones or starts differ between subjects, the ends of periods are not known.
+      return calendar?.isFixed ? gridMeter(periodOf(rule)) : undefined
     case 'sliding':
     case 'log':
       return slidingMeter(window)
@@ -101,6 +105,17 @@ const gridOf =
     const start = at - (at % windowMs)
     return { start, end: start + windowMs }
   }
+
+const periodOf =
+  ({ numbers }: PolicyRule) =>
+  (now: number): Span => {
+    const period = numbers?.of({ subject: NOBODY, limits: NO_LIMITS, now, report() {} }, undefined)
+    const { since = now, finish = Infinity } = period as { since?: number; finish?: number }
+    return { start: since, end: finish }
+  }
+
+const NOBODY = {} as Subject
+const NO_LIMITS = { plan: {}, route: undefined, model: undefined }
 
 function monthOf(at: number): Span {
   const date = new Date(at)

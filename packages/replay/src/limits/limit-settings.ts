@@ -6,7 +6,7 @@ import type { DesiredEntry } from '@sluice/core/configuration'
 export interface LimitSettings {
   /** Returns the setting that a subject's limit is of: that of its partition, else of everyone; `undefined` if none. */
   find(subject: Subject): DesiredEntry | undefined
-  /** The settings of `burst` and `enabled`. No mode: a limit that is searched for is enforced. */
+  /** The settings of `burst`, `enabled` and a calendar. No mode: a limit that is searched for is enforced. */
   readonly others: readonly DesiredEntry[]
 }
 
@@ -33,13 +33,15 @@ export function limitSettings(
 
 /** Returns an entry with this limit and what else decides how much is allowed; none if nothing is left. */
 export function withSettings(
-  { policy, subject, settings: { burst, enabled } }: DesiredEntry,
+  { policy, subject, settings: { burst, enabled, zone, anchor } }: DesiredEntry,
   limit: DesiredEntry['settings']['limit'],
 ): DesiredEntry[] {
   const settings = {
     ...(limit !== undefined && { limit }),
     ...(burst !== undefined && { burst }),
     ...(enabled !== undefined && { enabled }),
+    ...(zone !== undefined && { zone }),
+    ...(anchor !== undefined && { anchor }),
   }
   return Object.keys(settings).length === 0 ? [] : [{ policy, subject, settings }]
 }

@@ -43,7 +43,9 @@ export function createTwin(
   const isConfigured =
     configuration !== undefined &&
     (configuration.length > 0 || rules.some(({ limit }) => limit === 'configured'))
-  const extensions = isConfigured ? [runtimeConfiguration({ allow: allSettings(rules) })] : []
+  const extensions = isConfigured
+    ? [runtimeConfiguration({ allow: allSettings(rules, configuration) })]
+    : []
   const policies = [() => rules]
   const limiter = createLimiter({ store, clock, policies, extensions, ...plansOf(plans) })
   // The first call waits for it and reports its failure. The others need not wait.
@@ -76,8 +78,11 @@ export function createTwin(
   }
 }
 
-/** Returns every setting that each policy can have. */
-const allSettings = (rules: readonly PolicyRule[]): Readonly<Record<string, readonly Setting[]>> =>
+/** Returns every setting that each policy can have. A calendar that may change counts otherwise than one that never does. */
+const allSettings = (
+  rules: readonly PolicyRule[],
+  configuration: readonly DesiredEntry[],
+): Readonly<Record<string, readonly Setting[]>> =>
   Object.fromEntries(
     rules
       .filter(({ follows }) => !follows)
@@ -89,9 +94,14 @@ const allSettings = (rules: readonly PolicyRule[]): Readonly<Record<string, read
           'enabled',
           'enforced',
           ...(burst === undefined ? [] : ['burst' as const]),
+          ...CALENDAR.filter((setting) =>
+            configuration.some(({ policy, settings }) => policy === name && setting in settings),
+          ),
         ],
       ]),
   )
+
+const CALENDAR = ['zone', 'anchor'] as const
 
 /** A plan that is not defined means the default plan; the limiter would log each. */
 function subjectOf({ subject }: Call, plans: Plans | undefined): Call['subject'] {
