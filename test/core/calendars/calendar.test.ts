@@ -83,6 +83,22 @@ describe.each(Object.entries(STORES))('a calendar in %s', (_, make) => {
     })
   })
 
+  it.each(['Europe/Berlin', 'America/New_York'])(
+    'goes on with the count and the end in %s where a cap is in UTC again, or still in another process',
+    async (zone) => {
+      const store = make()
+      const calendars = setUp([daily(5, { zone })], { store })
+      calendars.clock.set(Date.parse('2026-05-01T20:00Z'))
+      await spend(calendars.limiter, 3)
+      const { limiter, clock } = setUp([utcDay(5)], { store })
+      clock.set(Date.parse('2026-05-01T21:00Z'))
+      const { policies } = await limiter.check(ACME)
+      expect(policies[0]?.remaining).toBe(1)
+      clock.advance(policies[0]?.resetMs ?? 0)
+      expect((await limiter.check(ACME)).policies[0]?.remaining).toBe(4)
+    },
+  )
+
   it('begins no short day where the zone of a tenant moves at each end of a day', async () => {
     const zones = ['Europe/Berlin', 'Europe/London', 'Atlantic/Azores', 'America/New_York']
     const policy = daily(1, { zone: ({ zone }) => zone })

@@ -133,7 +133,7 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
     backpressure: backpressure({ from: 0.8, maxMs: 1 }),
   }),
   '`dailyCap` and `fixedWindow` of a day': both(dailyCap(common), fixedWindow(day)),
-  '`resets` of a cap, added or changed': {
+  '`resets` of a cap, added, changed or removed': {
     added: {
       before: dailyCap(common),
       after: () => dailyCap({ ...common, resets: calendar({ zone: 'Asia/Tokyo' }) }),
@@ -141,6 +141,10 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
     changed: {
       before: monthlyCap({ ...common, resets: calendar({ zone: 'Asia/Tokyo' }) }),
       after: () => monthlyCap({ ...common, resets: calendar({ on: { day: 15 } }) }),
+    },
+    removed: {
+      before: dailyCap({ ...common, resets: calendar({ zone: 'Asia/Tokyo' }) }),
+      after: () => dailyCap(common),
     },
   },
   'windows of `slidingWindows`, but the longest': {

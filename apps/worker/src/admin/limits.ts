@@ -84,9 +84,7 @@ export const LIMIT_ADDRESSES: readonly Address[] = [
         maxLength: 32,
         isRequired: true,
       },
-      until: text(
-        '24h or 3d, 2026-11-28T18:00Z, or window: the end of the window of a cap, or of a session of a length',
-      ),
+      until: text('24h or 3d, 2026-11-28T18:00Z, or window: the end of the window that runs'),
       note,
     },
     answer: CHANGED,

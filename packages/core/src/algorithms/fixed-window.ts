@@ -28,7 +28,7 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowState> = {
   },
 
   // The value is `w<end>:<used>`. It names its window because a key's expiry follows the server's clock
-  // alone, and it keeps a window that ends later than the one of `now`: a clock that steps back over
+  // alone, and a window that has not ended is kept, whenever it ends: a clock that steps back over
   // the border must not open a second budget. SET writes count and expiry in one command. By Redis'
   // own clock the expiry is a moment, because a length would be added to a time read later or earlier.
   lua([window = DAY_MS]) {
@@ -80,8 +80,8 @@ export const giveBackLua = (): string => `local stored = redis.call('GET', key)
   end`
 
 /**
- * Lua for both scripts. `read` finds the current window and its units. A stored one that ends later counts: a clock may
- * have stepped back.
+ * Lua for both scripts. `read` finds the current window and its units. A stored one that has not ended counts: a clock may
+ * have stepped back, or the policy had a calendar.
  */
 function luaPieces(window: number) {
   const read = `
@@ -91,7 +91,7 @@ if stored then
   local ending, count = string.match(stored, '^w(%d+):(%d+)$')
   if not ending then ${FOREIGN} end
   ending = tonumber(ending)
-  if ending >= finish then finish, used = ending, tonumber(count) end
+  if ending > now then finish, used = ending, tonumber(count) end
 end`
   return { read, write: writeWindowLua }
 }
@@ -120,8 +120,9 @@ function current(
   now: number,
   state?: FixedWindowState,
 ): FixedWindowState {
+  if (state && state.end > now) return state
   const end = window === CALENDAR_MONTH ? monthEnd(new Date(now)) : now - (now % window) + window
-  return state && state.end >= end ? state : { used: 0, end }
+  return { used: 0, end }
 }
 
 const monthEnd = (date: Date): number => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
