@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Limiter } from '@sluice/core'
+import { firstOf } from '@sluice/core/identity'
+import { jwtSubject } from '@sluice/core/jwt'
 import { startLocal } from '@sluice/local'
 import { SignJWT } from 'jose'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -9,6 +11,14 @@ import { importBlock, patient, readBlock } from '../support/docs-block.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const SECRET = 'a secret of thirty-two characters'
+
+async function requestWith(claims: Readonly<Record<string, unknown>>): Promise<Request> {
+  const token = await new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(SECRET))
+  return new Request('https://api.example', { headers: { authorization: `Bearer ${token}` } })
+}
 
 it('the limits of the page end at the midnight and on the billing day of the token', async () => {
   const folder = mkdtempSync(fileURLToPath(new URL('calendars-', import.meta.url)))
@@ -25,26 +35,28 @@ it('the limits of the page end at the midnight and on the billing day of the tok
   writeFileSync(join(folder, 'limits.ts'), limits)
   const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
   const { subject } = await importBlock<{
-    subject: (request: Request) => Promise<Record<string, string>>
+    subject: (request: Request) => Promise<Record<string, string> | null>
   }>(folder, 'calendars.md', 'subject.ts')
 
-  const token = await new SignJWT({
-    org_id: 'acme',
-    zoneinfo: 'Asia/Kathmandu',
-    subscribed_at: '2026-01-31T06',
-  })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(SECRET))
-  const headers = { authorization: `Bearer ${token}` }
-  const { policies } = await limiter.peek(
-    await subject(new Request('https://api.example', { headers })),
-    { cost: { usd: 0 } },
-  )
+  const claims = { org_id: 'acme', zoneinfo: 'Asia/Kathmandu', subscribed_at: '2026-01-31T06' }
+  const request = await requestWith(claims)
+  const { policies } = await limiter.peek((await subject(request)) ?? {}, { cost: { usd: 0 } })
   const ends = Object.fromEntries(policies.map(({ name, resetsAt }) => [name, resetsAt]))
   expect(ends['budget.monthly']).toMatch(/-(?:28|29|30|31)T06:00:00\+05:45\[Asia\/Kathmandu\]$/)
   expect(ends['daily']).toMatch(/T06:00:00\+05:45\[Asia\/Kathmandu\]$/)
   expect(ends['weekly']).toMatch(/T00:00:00-0[45]:00\[America\/New_York\]$/)
   const friday = new Date(`${ends['weekly']?.slice(0, 10)}T12:00Z`)
   expect(friday.getUTCDay()).toBe(5)
+
+  const seconds = Date.parse('2026-01-31T06:30+05:45') / 1_000
+  expect(await subject(await requestWith({ ...claims, subscribed_at: seconds }))).toBeNull()
+  expect(await subject(await requestWith({ org_id: 'acme' }))).toBeNull()
+  const start = new Date(seconds * 1_000).toISOString()
+  const later = await subject(await requestWith({ ...claims, org_id: 'b', subscribed_at: start }))
+  const { policies: same } = await limiter.peek(later ?? {}, { cost: { usd: 0 } })
+  expect(Object.fromEntries(same.map(({ name, resetsAt }) => [name, resetsAt]))).toEqual(ends)
+
+  const plain = jwtSubject({ secret: SECRET, algorithms: ['HS256'], claims: { tenant: 'org_id' } })
+  const both = firstOf(subject, plain)
+  expect(await both(await requestWith({ org_id: 'c' }))).toEqual({ tenant: 'c' })
 })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { usd } from '@sluice/ai'
-import { createLimiter, slidingWindow, type Limiter } from '@sluice/core'
+import { createLimiter, dailyCap, manualClock, slidingWindow, type Limiter } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import { rateLimit } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
@@ -22,6 +23,25 @@ async function statusOf(pattern: string): Promise<number> {
   const options = { routes: [pattern], subject: () => ACME }
   const serve = rateLimit(limiterOf(0), options, () => new Response())
   return (await serve(new Request('https://app.example/api/ai/chat'))).status
+}
+
+/** At this time it is one at night of the next day in Auckland, and two at night in Honolulu. */
+const NOW = Date.UTC(2026, 10, 29, 12)
+const AUCKLAND = 'Pacific/Auckland'
+const HONOLULU = 'Pacific/Honolulu'
+
+/** Returns the ends of the day of a tenant, in epoch ms, after a call in each zone. */
+async function endsAfter(calls: readonly { tenant: string; zone: string }[]): Promise<number[]> {
+  const resets = calendar({ zone: ({ zone }) => zone })
+  const policies = [dailyCap({ name: 'daily', limit: 10, per: ['tenant'], resets })]
+  const limiter = createLimiter({ store: memory(), clock: manualClock(NOW), policies })
+  const ends: number[] = []
+  for (const call of calls) {
+    // oxlint-disable-next-line no-await-in-loop -- one after another
+    const [daily] = (await limiter.check(call)).policies
+    ends.push(NOW + (daily?.resetMs ?? Number.NaN))
+  }
+  return ends
 }
 
 /** What becomes of each mistake, by a word of its row. */
@@ -56,6 +76,20 @@ const OUTCOMES: Readonly<Record<string, () => Promise<void>>> = {
     await limiter.check(ACME)
     await limiter.reset({ tenant: 'amce' })
     expect(await remainingOf(limiter)).toBe(9)
+  },
+  'a zone of each user': async () => {
+    const ends = await endsAfter([
+      { ...ACME, zone: AUCKLAND },
+      { ...ACME, zone: HONOLULU },
+    ])
+    expect(ends).toEqual(Array(2).fill(Date.UTC(2026, 10, 30, 11)))
+  },
+  '`zone` from a header': async () => {
+    const ends = await endsAfter([
+      { tenant: 'a', zone: AUCKLAND },
+      { tenant: 'b', zone: HONOLULU },
+    ])
+    expect(ends).toEqual([Date.UTC(2026, 10, 30, 11), Date.UTC(2026, 10, 30, 10)])
   },
   'one limiter in two tests': async () => {
     const limiter = limiterOf(1)
