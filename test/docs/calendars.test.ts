@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Limiter } from '@sluice/core'
+import { createLimiter, dailyCap, manualClock, type Limiter } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import { firstOf } from '@sluice/core/identity'
 import { jwtSubject } from '@sluice/core/jwt'
+import { memory } from '@sluice/core/memory'
 import { startLocal } from '@sluice/local'
 import { SignJWT } from 'jose'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -59,4 +61,23 @@ it('the limits of the page end at the midnight and on the billing day of the tok
   const plain = jwtSubject({ secret: SECRET, algorithms: ['HS256'], claims: { tenant: 'org_id' } })
   const both = firstOf(subject, plain)
   expect(await both(await requestWith({ org_id: 'c' }))).toEqual({ tenant: 'c' })
+})
+
+const leftAfter = async (limiter: Limiter): Promise<number | undefined> =>
+  (await limiter.check({ tenant: 'acme' })).policies[0]?.remaining
+
+it('code without resets counts on until the period ends, and then begins one afresh', async () => {
+  const clock = manualClock(Date.UTC(2026, 10, 29, 12))
+  const store = memory()
+  const cap = { name: 'daily', limit: 10, per: ['tenant'] }
+  const resets = calendar({ zone: 'Europe/Berlin' })
+  const before = createLimiter({ store, clock, policies: [dailyCap(cap)] })
+  const after = createLimiter({ store, clock, policies: [dailyCap({ ...cap, resets })] })
+
+  expect([await leftAfter(before), await leftAfter(after), await leftAfter(before)]).toEqual([
+    9, 8, 7,
+  ])
+  clock.advance(12 * 3_600_000)
+  expect([await leftAfter(after), await leftAfter(after)]).toEqual([9, 8])
+  expect([await leftAfter(before), await leftAfter(after)]).toEqual([9, 8])
 })
