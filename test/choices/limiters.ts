@@ -17,6 +17,7 @@ import {
   type PolicyOptions,
   type Units,
 } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
 import { fairShare } from '@sluice/core/fair-share'
 import { waitingLine } from '@sluice/core/waiting'
@@ -33,6 +34,7 @@ const KINDS = [
   'fixed',
   'daily',
   'monthly',
+  'calendar',
   'session',
   'slots',
   'share',
@@ -144,6 +146,9 @@ export function optionsOf(
 /** The number of a model: `m7` is 7. */
 const numberOf = (model: string | undefined): number => Number(model?.slice(1) ?? 0)
 
+/** The zone of a model: each counts in days of its own. */
+const zoneOf = (model: number): string => ['Asia/Kathmandu', 'America/New_York'][model % 2] ?? 'UTC'
+
 function policyOf(data: PolicyData, name: string, own: OwnPolicy): Policy {
   const { kind, unit, isShadow, route, limits, varies } = data
   const limit =
@@ -173,6 +178,8 @@ function policyOf(data: PolicyData, name: string, own: OwnPolicy): Policy {
     fixed: () => fixedWindow({ ...common, window }),
     daily: () => dailyCap(common),
     monthly: () => monthlyCap(common),
+    calendar: () =>
+      dailyCap({ ...common, resets: calendar({ zone: ({ model }) => zoneOf(numberOf(model)) }) }),
     session: () => sessionWindow({ ...common, idle: '20s' }),
     slots: () => concurrency({ ...base, limit } as never),
     share: () => fairShare(slidingWindow({ ...common, window }), { between: ['tenant'] }),

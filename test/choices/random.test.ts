@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { calendarAlgorithm } from '@sluice/core/calendars'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { objectChoices } from '../../packages/cloudflare/dist/durable-object/object-choices.js'
 import { memory } from '@sluice/core/memory'
@@ -43,7 +44,7 @@ afterAll(() => {
 function open(turn: number): Stores {
   const [prefix, prefixAlone] = [freshPrefix(), freshPrefix()]
   const [rule] = gcra({ name: 'own', limit: 1, window: '1m', per: 'global' })()
-  const algorithms = [sharesAlgorithm, lineAlgorithm, rule!.algorithm]
+  const algorithms = [sharesAlgorithm, lineAlgorithm, calendarAlgorithm, rule!.algorithm]
   // Every second class is asked for one choice after the other.
   const parts = { algorithms, ...(turn % 2 === 0 && { choices: objectChoices }) }
   const inRedis = turn % 2 === 0 ? own.store(prefix) : redis({ client, prefix, timeoutMs: 30_000 })

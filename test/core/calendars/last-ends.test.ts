@@ -28,9 +28,8 @@ it.each([
     const { limiter, clock } = setUp([policyIn(zones[zone]())], { store: redis.store(prefix) })
     clock.set(STROKE - HOUR)
     const livesFor = async () => {
-      const [key = ''] = (await redis.redis.keys(`${prefix}*`)).filter((one) =>
-        one.includes(':daily:'),
-      )
+      const keys = await redis.redis.keys(`${prefix}*`)
+      const key = keys.find((one) => one.includes(':daily:')) ?? ''
       return (await redis.redis.pttl(key)) - (STROKE - clock()) - outliveMs
     }
     const written = []
