@@ -11,6 +11,8 @@ const files = globSync(include, {
 })
 
 export default defineConfig({
+  // Two suites may run at once, and each writes how long its files took.
+  cacheDir: `node_modules/.vite/${running ?? 'tests'}`,
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     maxWorkers: workersOf(running),
