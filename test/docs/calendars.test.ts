@@ -66,7 +66,7 @@ it('the limits of the page end at the midnight and on the billing day of the tok
 const leftAfter = async (limiter: Limiter): Promise<number | undefined> =>
   (await limiter.check({ tenant: 'acme' })).policies[0]?.remaining
 
-it('code without resets counts on until the period ends, and then begins one afresh', async () => {
+it('code with and without resets counts together, also over the end of a period', async () => {
   const clock = manualClock(Date.UTC(2026, 10, 29, 12))
   const store = memory()
   const cap = { name: 'daily', limit: 10, per: ['tenant'] }
@@ -78,6 +78,27 @@ it('code without resets counts on until the period ends, and then begins one afr
     9, 8, 7,
   ])
   clock.advance(12 * 3_600_000)
-  expect([await leftAfter(after), await leftAfter(after)]).toEqual([9, 8])
-  expect([await leftAfter(before), await leftAfter(after)]).toEqual([9, 8])
+  expect([await leftAfter(after), await leftAfter(before), await leftAfter(after)]).toEqual([
+    9, 8, 7,
+  ])
 })
+
+it.each([
+  ['charged', 1, 32],
+  ['only denied', 10, 8],
+])(
+  'a tenant that the new code has %s in the period before gets a first period of its own length',
+  async (_, spent, hours) => {
+    const clock = manualClock(Date.UTC(2026, 10, 29, 12))
+    const store = memory()
+    const cap = { name: 'daily', limit: 10, per: ['tenant'] }
+    const resets = calendar({ zone: 'America/Los_Angeles' })
+    const before = createLimiter({ store, clock, policies: [dailyCap(cap)] })
+    const after = createLimiter({ store, clock, policies: [dailyCap({ ...cap, resets })] })
+    await before.check({ tenant: 'acme' }, { cost: spent })
+    await after.check({ tenant: 'acme' })
+    clock.advance(12 * 3_600_000)
+    const { policies } = await after.check({ tenant: 'acme' })
+    expect(policies[0]?.resetMs).toBe(hours * 3_600_000)
+  },
+)
