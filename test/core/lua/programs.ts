@@ -9,6 +9,7 @@ import {
   slidingWindows,
   tokenBucket,
 } from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
 import { fairShare } from '@sluice/core/fair-share'
 import { waitingLine } from '@sluice/core/waiting'
 import { globSync, readFileSync } from 'node:fs'
@@ -34,6 +35,7 @@ const rules = rulesOf(
   tokenBucket({ name: 'bucket', ...limit }),
   leakyBucket({ name: 'queue', ...limit, burst: 5, wait: '5s' }),
   sessionWindow({ name: 'session', limit: 10, idle: '1m', per: 'global' }),
+  monthlyCap({ name: 'billing', limit: 10, per: 'global', resets: calendar({ on: { day: 15 } }) }),
   concurrency({ name: 'calls', limit: 10, per: 'global', maxDuration: '1m' }),
   fairShare(slidingWindow({ name: 'fair', ...limit }), { between: ['tenant'] }),
   waitingLine(slidingWindow({ name: 'lined', ...limit })),

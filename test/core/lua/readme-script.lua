@@ -28,7 +28,7 @@ if ARGV[4] ~= '-' then
       local ending, count = string.match(stored, '^w(%d+):(%d+)$')
       if not ending then error('the key holds something else') end
       ending = tonumber(ending)
-      if ending >= finish then finish, used = ending, tonumber(count) end
+      if ending > now then finish, used = ending, tonumber(count) end
     end
     fits = cost == 0 or used + cost <= limit
     available, reset = limit - used, finish - now

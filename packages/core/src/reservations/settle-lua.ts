@@ -80,6 +80,12 @@ function parseReply(
   return { result: { applied: corrections.map(({ index }) => applied[index] ?? 0), wasReleased } }
 }
 
+/** Lua that names the numbers of a calendar. */
+const luaTimes = ({ calendar }: PolicyRule, times: readonly string[]): string =>
+  calendar
+    ? `local ${calendar.times.join(', ')} = ${times.map((value) => `tonumber(${value})`).join(', ')}\n`
+    : ''
+
 /**
  * Returns the script that settles charges of these policies, once: the first call replaces the mark. From
  * then on, a correction that fails, such as of a key that holds something else, must not prevent the
@@ -92,19 +98,18 @@ function settlingScript(policies: readonly PolicyRule[], settlementOf: Settlemen
   let nextArg = FIRST_ARG
   const parts = policies.map((policy, index) => {
     // The first is `-` for a policy without a correction.
-    const first = argument(nextArg)
-    const names = numbersOf(policy)
-    const values = names.map((_, at) => argument(nextArg + 1 + at))
-    nextArg += 1 + names.length
-    const markIndex = values[2]
+    const count = 1 + numbersOf(policy).length
+    const given = Array.from({ length: count }, (_, at) => argument(nextArg + at))
+    const [first, limit, burst, markIndex, actual, ...times] = given
+    nextArg += count
     return `if ${first} ~= '-' then
   k = k + 1
   local applied = 0
   local done = pcall(function()
     local key, reserved, position = KEYS[k], unpack(charges[${markIndex}] or { 0, 0 })
-    local ${names.join(', ')} = ${values.map((value) => `tonumber(${value})`).join(', ')}
+    local limit, burst, actual = tonumber(${limit}), tonumber(${burst}), tonumber(${actual})
     if actual == reserved then return end
-    ${indent(settlementOf(policy).lua(policy.params), 4)}
+    ${indent(luaTimes(policy, times) + settlementOf(policy).lua(policy.params), 4)}
   end)
   failed = failed or not done
   reply[${index + 2}] = applied
