@@ -1,8 +1,16 @@
-import { createLimiter, dailyCap, fixedWindow, monthlyCap, type PolicyOptions } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  fixedWindow,
+  monthlyCap,
+  StoreError,
+  type PolicyOptions,
+  type StoreRequest,
+} from '@sluice/core'
 import { calendar, type CalendarOptions } from '@sluice/core/calendars'
 import { memory } from '@sluice/core/memory'
 import { algorithmConformance } from '@sluice/core/testing'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { spend } from '../../support/decisions.ts'
 import { ACME, collectProblems, setUp } from '../../support/limiters.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
@@ -170,6 +178,50 @@ describe('a process whose clock is wrong', () => {
   )
 })
 
+it('decides in memory by its own clock when Redis fails, whatever it has learned of the time of Redis', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * DAY })
+  const { problems, listener } = collectProblems()
+  const within = redis.store()
+  let isDown = false
+  const store = {
+    ...within,
+    check: (request: StoreRequest) =>
+      isDown ? Promise.reject(new StoreError('store_timeout', 'down')) : within.check(request),
+  }
+  const policies = [daily(60, { zone: 'Asia/Tokyo' })]
+  const limiter = createLimiter({ store, policies, extensions: [listener] })
+  expect(await limiter.check(ACME)).toMatchObject({ allowed: true, source: 'store' })
+  isDown = true
+  const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.check(ACME)))
+  expect(decisions.filter(({ allowed, degraded }) => allowed && degraded)).toHaveLength(50)
+  isDown = false
+  expect(await limiter.check(ACME)).toMatchObject({ allowed: true, source: 'store' })
+  expect(problems.map(({ code }) => code)).not.toContain('calendar_unknown')
+  vi.useRealTimers()
+})
+
+describe('zones by the thousand', () => {
+  it('are looked up once, known or not, and however long', async () => {
+    const { limiter } = setUp([daily(1, { zone: ({ zone }) => zone })], {
+      extensions: [collectProblems().listener],
+    })
+    const made = vi.spyOn(Intl, 'DateTimeFormat')
+    onTestFinished(() => void made.mockRestore())
+    const spellings = [
+      'Europe/Berlin',
+      'europe/berlin',
+      'EUROPE/BERLIN',
+      'Mars/Base',
+      'x'.repeat(1e6),
+    ]
+    for (let round = 0; round < 3; round += 1) {
+      for (const zone of spellings) await limiter.peek({ tenant: 'acme', zone })
+    }
+    // One for all spellings of Berlin, one for UTC, and one that fails.
+    expect(made.mock.calls.length).toBeLessThanOrEqual(3)
+  })
+})
+
 describe('options of a calendar', () => {
   const cases: readonly (readonly [() => unknown, RegExp])[] = [
     [
@@ -183,6 +235,7 @@ describe('options of a calendar', () => {
     [() => daily(1, { on: { hour: 24 } }), /resets\.on\.hour: must be a whole number from 0 to 23/],
     [() => daily(1, { every: 'week' }), /dailyCap\.resets\.every: must be left out/],
     [() => daily(1, { anchor: '2026-02-30' }), /calendar\.anchor: must be a date/],
+    [() => daily(1, { anchor: 1_769_839_200 }), /calendar\.anchor: must be a date .* not seconds/],
     [
       () => daily(1, { anchor: '2026-02-03', on: {} }),
       /calendar\.anchor: must be left out with "on"/,

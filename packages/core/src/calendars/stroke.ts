@@ -88,12 +88,15 @@ export function strokeOfAnchor(anchor: unknown, zone: string): Stroke | undefine
 
 /** The rule of an anchor, for errors. */
 export const ANCHOR_RULE =
-  'must be a date such as "2026-01-31" or "2026-01-31T06", or an instant with "Z" or an offset'
+  'must be a date such as "2026-01-31" or "2026-01-31T06", or an instant: a text with "Z" or an offset, a Date, or milliseconds since 1970, not seconds'
 
 /** Returns a local time, as the epoch ms at which clocks in UTC show it. */
 function localOf(anchor: unknown, zone: string): number | undefined {
   const instant = anchor instanceof Date ? anchor.getTime() : anchor
-  if (typeof instant === 'number') return isTime(instant) ? localTime(zone, instant) : undefined
+  if (typeof instant === 'number') {
+    const isInSeconds = typeof anchor === 'number' && instant < LEAST_NUMBER
+    return isTime(instant) && !isInSeconds ? localTime(zone, instant) : undefined
+  }
   if (typeof instant !== 'string') return undefined
   const [, date, hour = '00', rest, offset] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d)((?::\d\d){0,2}(?:\.\d{1,9})?)(Z|[+-]\d\d:?\d\d)?)?$/.exec(
@@ -108,6 +111,9 @@ function localOf(anchor: unknown, zone: string): number | undefined {
   const given = Date.parse(`${date}T${hour}${rest || ':00'}${offset}`)
   return isTime(given) ? localTime(zone, given) : undefined
 }
+
+/** The least number of milliseconds, in 1973: less would be seconds by mistake. */
+const LEAST_NUMBER = 100_000_000_000
 
 const MAX_TIME = 8_640_000_000_000_000
 

@@ -5,14 +5,20 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** The zones to remember: making a formatter takes much longer than using one. */
-const MAX_ZONES = 500
+/** The formatters to keep: one takes long to make, and half a megabyte. */
+const MAX_FORMATTERS = 50
 
-const formatters = new RecentItems<Intl.DateTimeFormat>(MAX_ZONES)
+/** The names to remember, of zones and of none. The longest name of a zone has 32 characters. */
+const [MAX_NAMES, MAX_LENGTH] = [1_000, 64]
+
+const formatters = new RecentItems<Intl.DateTimeFormat>(MAX_FORMATTERS)
+const names = new RecentItems<boolean>(MAX_NAMES)
 
 /** Returns the formatter of a zone. @throws RangeError When the runtime does not know the zone. */
 function formatterOf(zone: string): Intl.DateTimeFormat {
-  const known = formatters.get(zone)
+  // Names of zones are equal in any case.
+  const name = zone.toLowerCase()
+  const known = formatters.get(name)
   if (known) return known
   const numeric = 'numeric'
   const formatter = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
@@ -25,7 +31,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
     minute: numeric,
     second: numeric,
   })
-  formatters.set(zone, formatter)
+  formatters.set(name, formatter)
   return formatter
 }
 
@@ -35,7 +41,16 @@ export const ZONE_RULE =
 
 /** Returns true if the runtime knows the zone, such as `Europe/Berlin`. */
 export function isZone(zone: unknown): zone is string {
-  if (typeof zone !== 'string' || zone === '') return false
+  if (typeof zone !== 'string' || zone === '' || zone.length > MAX_LENGTH) return false
+  let isKnown = names.get(zone)
+  if (isKnown === undefined) {
+    isKnown = makesFormatter(zone)
+    names.set(zone, isKnown)
+  }
+  return isKnown
+}
+
+function makesFormatter(zone: string): boolean {
   try {
     formatterOf(zone)
     return true
@@ -84,7 +99,7 @@ function changeBetween(zone: string, before: number, after: number, offset: numb
   return high * SECOND_MS
 }
 
-const texts = new RecentItems<string>(MAX_ZONES)
+const texts = new RecentItems<string>(MAX_NAMES)
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
 

@@ -24,7 +24,7 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
   if (!first.isOutdated || first.reply.verdicts.some(({ charged }) => charged)) return first
   const second = await decideOnce(runtime, resolveNow())
   // The store has denied, so a degraded decision does not replace it.
-  return second.decision.degraded && !first.decision.allowed
+  return second.decision.degraded && !first.decision.degraded && !first.decision.allowed
     ? { ...first, unanswered: second }
     : second
 }
