@@ -206,7 +206,7 @@ describe('zones by the thousand', () => {
       extensions: [collectProblems().listener],
     })
     const made = vi.spyOn(Intl, 'DateTimeFormat')
-    onTestFinished(() => void made.mockRestore())
+    onTestFinished(() => made.mockRestore())
     const spellings = [
       'Europe/Berlin',
       'europe/berlin',
