@@ -7,6 +7,7 @@ import {
   type PolicyOptions,
   type StoreRequest,
 } from '@sluice/core'
+import { cacheDenials } from '@sluice/core/cache-denials'
 import { calendar, type CalendarOptions } from '@sluice/core/calendars'
 import { memory } from '@sluice/core/memory'
 import { algorithmConformance } from '@sluice/core/testing'
@@ -198,6 +199,18 @@ it('decides in memory by its own clock when Redis fails, whatever it has learned
   expect(await limiter.check(ACME)).toMatchObject({ allowed: true, source: 'store' })
   expect(problems.map(({ code }) => code)).not.toContain('calendar_unknown')
   vi.useRealTimers()
+})
+
+it('says the same end in a denial that is remembered as in that of the store', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-05-01T12:00Z') })
+  onTestFinished(() => void vi.useRealTimers())
+  const store = cacheDenials(redis.store())
+  const limiter = createLimiter({ store, policies: [daily(0, { zone: 'Europe/Berlin' })] })
+  const first = await limiter.check(ACME, { cost: 1 })
+  vi.setSystemTime(Date.now() + 7)
+  const second = await limiter.check(ACME, { cost: 1 })
+  expect([first.source, second.source]).toEqual(['store', 'cache'])
+  expect(second.violated?.resetsAt).toBe(first.violated?.resetsAt)
 })
 
 describe('zones by the thousand', () => {

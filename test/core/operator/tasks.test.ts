@@ -194,6 +194,7 @@ describe('a task of an operator', () => {
       const { text } = await setLimits(own, { policy: 'monthly', settings }, ACME)
       expect(text).toMatch(/^monthly \(tenant=acme\): zone as in the code -> Asia\/Tokyo$/m)
       expect(text).toMatch(/^monthly \(tenant=acme\): anchor as in the code -> 2026-01-31T06$/m)
+      expect(text).toMatch(/^A zone or an anchor applies from the end of the period that runs\.$/m)
       const [entry] = await readConfiguration(own.limiter, ACME)
       expect(entry?.settings).toEqual(settings)
       expect(entry && settingText(entry)).toBe(

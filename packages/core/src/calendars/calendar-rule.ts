@@ -23,8 +23,10 @@ import { isZone, localText, ZONE_RULE } from './zone.ts'
 /** The calendars to remember the running period of: computing one takes a tenth of a millisecond. */
 const MAX_PERIODS = 1_000
 
+const MINUTE_MS = 60_000
+
 /** The least difference between two clocks that is a new one, in milliseconds. */
-const NEW_DIFFERENCE_MS = 60_000
+const NEW_DIFFERENCE_MS = MINUTE_MS
 
 /** The facts of an entry: its numbers, and what the rule itself needs later. */
 interface CalendarEntry extends CalendarNumbers {
@@ -101,7 +103,9 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
   }
 
   resetsAt({ zone }: Partial<CalendarEntry>, now: number, resetMs: number): string | undefined {
-    return resetMs > 0 ? localText(zone ?? 'UTC', now + resetMs) : undefined
+    // Periods end at whole minutes. The end of an answer from a cache or a lease is off by what its way has taken.
+    const end = Math.round((now + resetMs) / MINUTE_MS) * MINUTE_MS
+    return resetMs > 0 ? localText(zone ?? 'UTC', end) : undefined
   }
 
   get isFixed(): boolean {

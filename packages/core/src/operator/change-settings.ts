@@ -40,6 +40,9 @@ export async function changeSettings(
     await configureAs(author, limiter, changes, ...whom)
   }
   const lines = shown.flatMap((one) => one.lines)
+  if (shown.some(({ changes: { zone, anchor } }) => zone !== undefined || anchor !== undefined)) {
+    lines.push('A zone or an anchor applies from the end of the period that runs.')
+  }
   const parts = shown.map(({ policy, before, changes: own }) => ({ policy, before, changes: own }))
   return changeAnswer(task, lines, { subject, policies: parts })
 }
