@@ -204,7 +204,16 @@ it('decides in memory by its own clock when Redis fails, whatever it has learned
 it('says the same end in a denial that is remembered as in that of the store', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-05-01T12:00Z') })
   onTestFinished(() => void vi.useRealTimers())
-  const store = cacheDenials(redis.store())
+  const within = redis.store()
+  const slow = {
+    ...within,
+    async check(request: StoreRequest) {
+      const reply = await within.check(request)
+      vi.setSystemTime(Date.now() + 9)
+      return reply
+    },
+  }
+  const store = cacheDenials(slow)
   const limiter = createLimiter({ store, policies: [daily(0, { zone: 'Europe/Berlin' })] })
   const first = await limiter.check(ACME, { cost: 1 })
   vi.setSystemTime(Date.now() + 7)
