@@ -173,7 +173,7 @@ describe.each(STACKS)('spend, with %s', (store, start) => {
       'by has "run", and may have tenant, team, user, key, model, plan, day, hour.',
     ],
     ['format=xml', 'format must be json or csv.'],
-    ['form=csv', 'There is no parameter "form"; there are from, to, by, tenant, format.'],
+    ['form=csv', 'There is no parameter "form"; there are from, to, zone, by, tenant, format.'],
   ])('is not told for %s, and the message says why', async (query, message) => {
     for (const path of ['/admin/usage', '/admin/spend/view']) {
       const answer = await get(`${path}?${query}`)
