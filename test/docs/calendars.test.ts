@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createLimiter, dailyCap, manualClock, type Limiter } from '@sluice/core'
 import { calendar } from '@sluice/core/calendars'
 import { firstOf } from '@sluice/core/identity'
 import { jwtSubject } from '@sluice/core/jwt'
 import { memory } from '@sluice/core/memory'
-import { startLocal } from '@sluice/local'
 import { SignJWT } from 'jose'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { importBlock, patient, readBlock } from '../support/docs-block.ts'
+import { pageFolder } from '../support/page-folder.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const SECRET = 'a secret of thirty-two characters'
@@ -23,15 +22,7 @@ async function requestWith(claims: Readonly<Record<string, unknown>>): Promise<R
 }
 
 it('the limits of the page end at the midnight and on the billing day of the token', async () => {
-  const folder = mkdtempSync(fileURLToPath(new URL('calendars-', import.meta.url)))
-  const server = await startLocal({ redisUrl: inject('redisUrl') })
-  onTestFinished(async () => {
-    vi.unstubAllEnvs()
-    await server.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
-  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  const folder = await pageFolder('calendars')
   vi.stubEnv('JWT_SECRET', SECRET)
   const limits = patient(readBlock('calendars.md', 'limits.ts'), freshPrefix())
   writeFileSync(join(folder, 'limits.ts'), limits)

@@ -1,22 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Limiter } from '@sluice/core'
-import { startLocal } from '@sluice/local'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { importBlock, patient, readBlock } from '../support/docs-block.ts'
+import { pageFolder } from '../support/page-folder.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 it('the ladder of the page answers by the first model that fits, until none does', async () => {
-  const folder = mkdtempSync(fileURLToPath(new URL('choices-', import.meta.url)))
-  const server = await startLocal({ redisUrl: inject('redisUrl') })
-  onTestFinished(async () => {
-    vi.unstubAllEnvs()
-    await server.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
-  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  const folder = await pageFolder('choices')
   const limits = patient(readBlock('choices.md', 'limits.ts'), freshPrefix())
   writeFileSync(join(folder, 'limits.ts'), limits)
   const { answer } = await importBlock<{ answer: (tenant: string) => Promise<Response> }>(

@@ -1,24 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Limiter } from '@sluice/core'
-import { startLocal } from '@sluice/local'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { patient } from '../support/docs-block.ts'
+import { expect, it } from 'vitest'
+import { patient, readBlock } from '../support/docs-block.ts'
+import { pageFolder } from '../support/page-folder.ts'
 
 it('the page divides its limit as it says', async () => {
-  const page = readFileSync(new URL('../../docs/fair-shares.md', import.meta.url), 'utf8')
-  const [, code = ''] = /```ts\n\/\/ limits\.ts\n([\s\S]*?)```/.exec(page) ?? []
-  const folder = mkdtempSync(fileURLToPath(new URL('shares-', import.meta.url)))
-  const server = await startLocal({ redisUrl: inject('redisUrl') })
-  onTestFinished(async () => {
-    await server.close()
-    vi.unstubAllEnvs()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
-  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
-  writeFileSync(join(folder, 'limits.ts'), patient(code, 'shares-page'))
+  const folder = await pageFolder('shares')
+  const limits = patient(readBlock('fair-shares.md', 'limits.ts'), 'shares-page')
+  writeFileSync(join(folder, 'limits.ts'), limits)
   const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
 
   const greedy = { tenant: 'greedy', plan: 'free' }

@@ -1,33 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Limiter } from '@sluice/core'
-import { startLocal } from '@sluice/local'
 import { countJobs, type LimitedQueue, type Worker } from '@sluice/queue'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { freshPrefix } from '../support/stores.ts'
-import { patient } from '../support/docs-block.ts'
+import { patient, readBlock } from '../support/docs-block.ts'
+import { pageFolder } from '../support/page-folder.ts'
 
 it('the page runs its job, and charges what it has used', async () => {
-  const page = readFileSync(new URL('../../docs/queue.md', import.meta.url), 'utf8')
-  const [, code = ''] = /```ts\n\/\/ summaries\.ts\n([\s\S]*?)```/.exec(page) ?? []
-  const folder = mkdtempSync(fileURLToPath(new URL('queue-', import.meta.url)))
-  const server = await startLocal({ redisUrl: inject('redisUrl') })
-  onTestFinished(async () => {
-    await server.close()
-    vi.unstubAllEnvs()
-    vi.unstubAllGlobals()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
-  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  const folder = await pageFolder('queue')
   const seen: unknown[] = []
   vi.stubGlobal('summarise', async (data: unknown) => {
     seen.push(data)
     return { usage: { total_tokens: 812 } }
   })
   const file = join(folder, 'summaries.ts')
-  writeFileSync(file, patient(code, freshPrefix()))
+  writeFileSync(file, patient(readBlock('queue.md', 'summaries.ts'), freshPrefix()))
   const { limiter, summaries, worker } = (await import(file)) as {
     limiter: Limiter
     summaries: LimitedQueue

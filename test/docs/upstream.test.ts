@@ -1,39 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Limiter } from '@sluice/core'
 import type { AdaptiveLimit, UpstreamBreaker } from '@sluice/core/upstream'
-import { startLocal } from '@sluice/local'
 import type OpenAI from 'openai'
-import { beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { freshPrefix } from '../support/stores.ts'
 import { MODELS } from '../support/models.ts'
 import { PATIENTLY } from '../support/patience.ts'
-import { patient } from '../support/docs-block.ts'
+import { patient, readBlock } from '../support/docs-block.ts'
+import { pageFolder } from '../support/page-folder.ts'
 
-const page = readFileSync(new URL('../../docs/upstream.md', import.meta.url), 'utf8')
-
-/** The code of a file on the page. */
-function codeOf(file: string): string {
-  const [, code = ''] = new RegExp(`\`\`\`ts\\n// ${file}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
-  return code
-}
-
-let folder: string
-beforeEach(() => {
-  folder = mkdtempSync(fileURLToPath(new URL('upstream-', import.meta.url)))
-  onTestFinished(() => {
-    vi.unstubAllEnvs()
-    vi.unstubAllGlobals()
-    rmSync(folder, { recursive: true, force: true })
-  })
-})
+const codeOf = (file: string): string => readBlock('upstream.md', file)
 
 it('the page limits the calls of a client, and learns from them', async () => {
-  const server = await startLocal({ redisUrl: inject('redisUrl') })
-  onTestFinished(() => server.close())
-  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
-  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  const folder = await pageFolder('upstream')
   vi.stubEnv('OPENAI_API_KEY', 'test')
   const reach = globalThis.fetch
   const answer = { id: '1', object: 'chat.completion', model: MODELS.openai, choices: [] }
@@ -75,6 +55,7 @@ it('the page limits the calls of a client, and learns from them', async () => {
 }, 60_000)
 
 it('the page answers in place of an upstream that fails', async () => {
+  const folder = await pageFolder('upstream')
   vi.stubGlobal('fetch', async () => new Response(null, { status: 503 }))
   writeFileSync(join(folder, 'answers.ts'), codeOf('answers.ts'))
   const { ask, answers } = (await import(join(folder, 'answers.ts'))) as {

@@ -1,27 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Limiter } from '@sluice/core'
-import { startLocal } from '@sluice/local'
-import { beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { CHAT_JSON } from '../ai/recordings.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { MODELS } from '../support/models.ts'
-import { patient } from '../support/docs-block.ts'
-
-const page = readFileSync(new URL('../../docs/waiting.md', import.meta.url), 'utf8')
-
-/** The code of a file on the page. */
-function codeOf(file: string): string {
-  const [, code = ''] = new RegExp(`\`\`\`ts\\n// ${file}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
-  return code
-}
+import { patient, readBlock } from '../support/docs-block.ts'
+import { pageFolder } from '../support/page-folder.ts'
 
 let folder: string
 
 /** Writes and loads a file of the page. */
 async function load<Module>(file: string, change = (code: string) => code): Promise<Module> {
-  const code = change(codeOf(file)).replaceAll("'./limits'", "'./limits.ts'")
+  const code = change(readBlock('waiting.md', file)).replaceAll("'./limits'", "'./limits.ts'")
   writeFileSync(join(folder, file), code)
   return (await import(join(folder, file))) as Module
 }
@@ -36,16 +27,7 @@ const loadLimits = (window = '1s') =>
   )
 
 beforeEach(async () => {
-  folder = mkdtempSync(fileURLToPath(new URL('waiting-', import.meta.url)))
-  const server = await startLocal({ redisUrl: inject('redisUrl') })
-  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
-  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
-  onTestFinished(async () => {
-    vi.unstubAllEnvs()
-    vi.unstubAllGlobals()
-    rmSync(folder, { recursive: true, force: true })
-    await server.close()
-  })
+  folder = await pageFolder('waiting')
 })
 
 const ask = (signal?: AbortSignal): Request =>
