@@ -7,7 +7,6 @@ import { jsonSchema, tool, type ToolSet } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
-import { limitsIn } from '../support/decisions.ts'
 import { importBlock } from '../support/docs-block.ts'
 import { MODELS } from '../support/models.ts'
 
@@ -23,27 +22,6 @@ afterEach(() => {
 
 const blockOf = <Exports>(page: string, name: string): Promise<Exports> =>
   importBlock<Exports>(folder, page, name)
-
-describe('budgets for an organisation', () => {
-  it('have a default, and for some a limit of their own', async () => {
-    const { limiter, raise } = await blockOf<{ limiter: Limiter; raise: () => Promise<void> }>(
-      'tiers.md',
-      'organisation.ts',
-    )
-    await raise()
-    const ask = (subject: object) =>
-      limiter.peek({ team: 'search', key: 'k', run: 'r', ...subject }, { cost: { usd: 1 } })
-    const [org, team, user, key, run] = [500, 100, 5, 2, 0.5].map(usd)
-    const defaults = { org, team, user, key, run }
-    expect(limitsIn(await ask({ org: 'other', user: 'u_17' }))).toEqual(defaults)
-    const raised = { ...defaults, org: usd(2_000) }
-    expect(limitsIn(await ask({ org: 'acme', user: 'u_18' }))).toEqual(raised)
-    expect(limitsIn(await ask({ org: 'acme', user: 'u_17' }))).toEqual({ ...raised, user: usd(20) })
-    expect((await ask({ org: 'acme', user: 'u_18', run: undefined })).skipped).toMatchObject([
-      { name: 'run', why: 'missing_dimension' },
-    ])
-  })
-})
 
 describe('a free tier by address', () => {
   it('lets visitors pass 20 times a day, and tenants 60 times a minute', async () => {
@@ -189,70 +167,6 @@ describe('webhooks', () => {
     for (let sent = 0; sent < 31; sent += 1) guesses.push(await send({}))
     expect(guesses.filter((status) => status === 401)).toHaveLength(30)
     expect(guesses.at(-1)).toBe(429)
-  })
-})
-
-describe('a limit of its own for each tenant', () => {
-  it('applies from the sale on, and others keep the default', async () => {
-    const { limiter, sell } = await blockOf<{
-      limiter: Limiter
-      sell: (tenant: string, dollars: number) => Promise<void>
-    }>('configuration.md', 'tenants.ts')
-    await sell('acme', 250)
-    const ask = (tenant: string) => limiter.check({ tenant }, { cost: { usd: usd(100) } })
-    expect(await ask('acme')).toMatchObject({ allowed: true, policies: [{ limit: usd(250) }] })
-    expect(await ask('other')).toMatchObject({ allowed: false, policies: [{ limit: usd(50) }] })
-  })
-})
-
-describe('a limit that is raised for a time', () => {
-  it('falls back at its end, or when it is ended', async () => {
-    vi.useFakeTimers({ now: Date.UTC(2026, 10, 27, 9), toFake: ['Date'] })
-    const { limiter, raise, raised, endRaise } = await blockOf<{
-      limiter: Limiter
-      raise: (tenant: string, until: Date) => Promise<void>
-      raised: (tenant: string) => Promise<readonly unknown[]>
-      endRaise: (tenant: string) => Promise<void>
-    }>('configuration.md', 'raise.ts')
-    const until = new Date('2026-11-28T18:00Z')
-    const limits = async () => [
-      limitsIn(await limiter.check({ tenant: 'acme' }))['rpm'],
-      limitsIn(await limiter.check({ tenant: 'other' }))['rpm'],
-    ]
-    await raise('acme', until)
-    await raise('other', until)
-    expect(await limits()).toEqual([120, 120])
-    // As the comment in the block says.
-    expect(await raised('acme')).toEqual([
-      {
-        policy: 'rpm',
-        subject: { tenant: 'acme' },
-        settings: {},
-        temporary: { settings: { limit: 120 }, until: 1_795_888_800_000 },
-      },
-    ])
-    await endRaise('other')
-    expect(await limits()).toEqual([120, 60])
-    vi.setSystemTime(until)
-    expect(await limits()).toEqual([60, 60])
-    expect(await raised('acme')).toEqual([])
-  })
-})
-
-describe('a billing day for each tenant', () => {
-  it('applies from the end of the month that runs, or from a cut on', async () => {
-    vi.useFakeTimers({ now: Date.parse('2026-11-10T09:00Z'), toFake: ['Date'] })
-    const { limiter, subscribe, cut } = await blockOf<{
-      limiter: Limiter
-      subscribe: (tenant: string) => Promise<void>
-      cut: (tenant: string) => Promise<void>
-    }>('configuration.md', 'billing-day.ts')
-    const end = async () => (await limiter.check({ tenant: 'acme' })).policies[0]?.resetsAt
-    expect(await end()).toBe('2026-12-01T00:00:00+00:00[UTC]')
-    await subscribe('acme')
-    expect(await end()).toBe('2026-12-01T09:00:00+09:00[Asia/Tokyo]')
-    await cut('acme')
-    expect(await end()).toBe('2026-11-30T06:00:00+09:00[Asia/Tokyo]')
   })
 })
 

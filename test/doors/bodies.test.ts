@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CHATS, COMPLETIONS, EMBEDDINGS, MESSAGES, RESPONSES } from './addresses.ts'
 import { DOORS, judge, TERMS, type Address } from './doors.ts'
-import { TABLES, type Rows } from './fields.ts'
+import type { Rows } from './fields/shared.ts'
+import { TABLES } from './fields/tables.ts'
 
 const ADDRESSES = [CHATS, RESPONSES, COMPLETIONS, EMBEDDINGS, MESSAGES].flat()
 const CELLS = Object.keys(DOORS).flatMap((door) =>

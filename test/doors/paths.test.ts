@@ -3,7 +3,7 @@ import { cohere, gemini } from '@sluice/ai/formats'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CHATS, COMPLETIONS, EMBEDDINGS, MESSAGES, RESPONSES } from './addresses.ts'
 import { chargedBy, DOORS, judge, PRICES, roomyLimiter, TERMS, verdict } from './doors.ts'
-import { TABLES } from './fields.ts'
+import { TABLES } from './fields/tables.ts'
 import { createProvider } from './provider.ts'
 
 afterEach(() => vi.unstubAllGlobals())

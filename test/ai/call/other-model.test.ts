@@ -2,7 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import { bodyForModel } from '../../../packages/ai/src/call/other-model.ts'
 import type { ModelApi } from '@sluice/ai'
-import { ALL, CHANGED, PASSED, REFUSED, type Row } from './other-model-rows.ts'
+import { CHANGED } from './other-model/changed.ts'
+import { PASSED } from './other-model/passed.ts'
+import { REFUSED } from './other-model/refused.ts'
+import type { Row } from './other-model/rows.ts'
+
+const ALL: readonly Row[] = [...CHANGED, ...PASSED, ...REFUSED].map(([row]) => row)
 
 const adapt = ([api, from, to, body]: Row) => bodyForModel(api, body, { from, to })
 const titled = <Each extends readonly [Row, ...unknown[]]>(rows: readonly Each[]) =>

@@ -1,5 +1,4 @@
-import { dailyCap, manualClock, type Store } from '@sluice/core'
-import { calendar } from '@sluice/core/calendars'
+import { manualClock, type Store } from '@sluice/core'
 import { reservation } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { spend } from '../../support/decisions.ts'
@@ -7,10 +6,9 @@ import { ACME, setUp } from '../../support/limiters.ts'
 import { losingStore } from '../../support/losing-store.ts'
 import { HOUR, MINUTE } from '../../support/times.ts'
 import { mustReserve } from '../reservations/support.ts'
-import { storesOfAll } from './support.ts'
+import { dailyBy, storesOfAll } from './support.ts'
 
-const policy = (zone: string) =>
-  dailyCap({ name: 'daily', limit: 10, per: ['tenant'], resets: calendar({ zone }) })
+const policy = (zone: string) => dailyBy(10, { zone })
 
 /** A day of 24 hours ends in Berlin, then one of 23. */
 const STROKE = Date.parse('2026-03-28T23:00Z')

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Policy, Store } from '@sluice/core'
-import { calendarAlgorithm } from '@sluice/core/calendars'
+import { dailyCap, type Policy, type Store } from '@sluice/core'
+import { calendar, calendarAlgorithm, type CalendarOptions } from '@sluice/core/calendars'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
 import { afterAll } from 'vitest'
@@ -58,3 +58,7 @@ export function otherwise(policy: Policy, change: (ends: Ends) => Partial<Ends>)
   })
   return (() => rules) as Policy
 }
+
+/** The policy `daily` of a tenant, by this calendar. */
+export const dailyBy = (limit: number, options: CalendarOptions) =>
+  dailyCap({ name: 'daily', limit, per: ['tenant'], resets: calendar(options) })

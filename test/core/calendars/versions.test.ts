@@ -1,16 +1,14 @@
-import { dailyCap, manualClock, type Limiter, type Policy } from '@sluice/core'
-import { calendar } from '@sluice/core/calendars'
+import { manualClock, type Limiter, type Policy } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { running } from '../../suites.ts'
 import { spend } from '../../support/decisions.ts'
 import { ACME, collectProblems, setUp } from '../../support/limiters.ts'
 import { DAY, HOUR } from '../../support/times.ts'
 import { Random } from '../../world/random.ts'
-import { otherwise, storesOfAll } from './support.ts'
+import { dailyBy, otherwise, storesOfAll } from './support.ts'
 
 const LIMIT = 3
-const daily = (zone: string | (() => string)) =>
-  dailyCap({ name: 'daily', limit: LIMIT, per: ['tenant'], resets: calendar({ zone }) })
+const daily = (zone: string | (() => string)) => dailyBy(LIMIT, { zone })
 
 /** The same policy with tables of time zones in which each end is so much later. */
 const later = (policy: Policy, ms: number): Policy =>

@@ -1,4 +1,4 @@
-import { focusCsv, usage, usageCsv, type Usage } from '@sluice/usage/report'
+import { focusCsv, usage, usageCsv, type Usage, type UsageRow } from '@sluice/usage/report'
 import { expect, it } from 'vitest'
 import { readCalls } from '../../replay/support.ts'
 import { ofOutcome, sumOf, traffic, type Sent } from './calendar-support.ts'
