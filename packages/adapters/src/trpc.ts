@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ConfigError, type AllowedDecision } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
+import type { AllowedDecision } from '@sluice/core'
 import {
   createGuard,
   type CallInFlight,
@@ -92,7 +93,7 @@ export function rateLimit<Context extends RequestContext = RequestContext>(
 export function reservationOf({ decision }: LimitedContext): RequestReservation {
   if ('settle' in decision) return decision
   const message = 'must be reserving(…), else nothing is reserved for a procedure'
-  throw new ConfigError('invalid_option', 'cost', message)
+  throw invalidOption('cost', message)
 }
 
 /** The body of a denial; of a call without a subject, only `error` and `message`. */
@@ -155,7 +156,7 @@ function fetchRequest({ req, res }: RequestContext): Request {
   if (req && res) return requestOf(req, res)
   const message =
     'must return the request: createContext: ({ req, resHeaders }) => ({ req, resHeaders })'
-  throw new ConfigError('invalid_option', 'createContext', message)
+  throw invalidOption('createContext', message)
 }
 
 /** By its headers, because servers replace the global `Request` by a class of their own. */

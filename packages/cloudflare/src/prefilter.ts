@@ -1,10 +1,11 @@
-import { ConfigError, type Subject } from '@sluice/core'
+import type { Subject } from '@sluice/core'
 import { refuse, type Refusal } from '@sluice/core/http'
 import {
   assertFunction,
   assertKnownOptions,
   assertName,
   assertPositiveInteger,
+  invalidOption,
 } from '@sluice/core/internal'
 
 /** The part of Cloudflare's rate-limiting binding that is used here. */
@@ -50,7 +51,7 @@ export function limitByBinding<Env>(options: BindingLimitOptions<Env>): Prefilte
   if (scope !== undefined) assertName('limitByBinding.scope', scope)
   assertPositiveInteger('limitByBinding.limit', limit)
   if (period !== 10 && period !== 60) {
-    throw new ConfigError('invalid_option', 'limitByBinding.period', 'must be 10 or 60')
+    throw invalidOption('limitByBinding.period', 'must be 10 or 60')
   }
   return async (subject, env) => {
     const partition = key(subject)

@@ -1,4 +1,4 @@
-import { ConfigError, type AllowedDecision } from '@sluice/core'
+import type { AllowedDecision } from '@sluice/core'
 import {
   compileRoutes,
   createGuard,
@@ -11,7 +11,7 @@ import {
   type RouteCost,
 } from '@sluice/core/http'
 import { createHandoff, HANDOFF_HEADER } from '@sluice/core/internal/http'
-import { assertFunction, assertOptions } from '@sluice/core/internal'
+import { assertFunction, assertOptions, invalidOption } from '@sluice/core/internal'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
 import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'
@@ -67,7 +67,7 @@ export function rateLimit(
   assertNotReserved('cost', guardOptions.cost)
   if (next !== undefined) assertFunction('next', next)
   if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
-    throw new ConfigError('invalid_option', 'locales', 'must be a list of strings', locales)
+    throw invalidOption('locales', 'must be a list of strings', locales)
   }
   const match = compileRoutes(routes, (path) => routePath(path, locales))
   for (const [index, route] of routes.entries()) {
@@ -129,7 +129,7 @@ export function rateLimit(
 function assertNotReserved(option: string, cost: RouteCost<never, never> | undefined): void {
   if (reservedCost(cost) === undefined) return
   const message = 'must not be reserved in middleware; set cost: reserving(…) in withRateLimit'
-  throw new ConfigError('invalid_option', option, message)
+  throw invalidOption(option, message)
 }
 
 const PASS: GuardOutcome = { kind: 'pass' }

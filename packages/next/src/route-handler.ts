@@ -1,5 +1,5 @@
 import type { NextRequest } from 'next/server.js'
-import { ConfigError, type Store, type Subject } from '@sluice/core'
+import type { Store, Subject } from '@sluice/core'
 import {
   createGuard,
   Refusal,
@@ -8,7 +8,7 @@ import {
   type LimiterSource,
 } from '@sluice/core/http'
 import { createHandoff, HANDOFF_HEADER, limiterFrom } from '@sluice/core/internal/http'
-import { assertFunction, assertOptions } from '@sluice/core/internal'
+import { assertFunction, assertOptions, invalidOption } from '@sluice/core/internal'
 import { guardOfTheRest } from './charged-requests.ts'
 import { doubleChargeReporter, mismatchReporter } from './handoff-reports.ts'
 
@@ -47,11 +47,11 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   assertOptions('withRateLimit', options)
   const { limiter, route, secret, singleUse, ...guardOptions } = options
   if (typeof route !== 'string' || route === '') {
-    throw new ConfigError('invalid_option', 'route', 'must be a non-empty string')
+    throw invalidOption('route', 'must be a non-empty string')
   }
   // Only if it is left out: in a build, a variable that holds it may be undefined.
   if (singleUse !== undefined && !('secret' in options)) {
-    throw new ConfigError('invalid_option', 'singleUse', 'must be set together with "secret"')
+    throw invalidOption('singleUse', 'must be set together with "secret"')
   }
   const limiterFor = limiterFrom('limiter', limiter)
   const guard = createGuard<[routeContext: unknown], NextRequest>(limiterFor, guardOptions)

@@ -1,9 +1,10 @@
-import { ConfigError, durationMs, InputError, type Limiter } from '@sluice/core'
+import { durationMs, InputError, type Limiter } from '@sluice/core'
 import {
   assertFunction,
   assertKnownOptions,
   assertName,
   assertPositiveInteger,
+  invalidOption,
 } from '@sluice/core/internal'
 import { runtimeOf, type LimiterRuntime } from '@sluice/core/internal/limiter'
 import { flowOf, lengthOf } from './flow.ts'
@@ -56,7 +57,7 @@ function listenersOf(store: object, name: string): Set<() => void> {
 export function partsOf<Data>(queue: LimitedQueue<Data, never, never, never>): QueueParts<Data> {
   const found = parts.get(queue)
   if (found) return found as QueueParts<Data>
-  throw new ConfigError('invalid_option', 'queue', 'must be created by limitedQueue')
+  throw invalidOption('queue', 'must be created by limitedQueue')
 }
 
 /** The most jobs, and the most characters of them, in one call. */

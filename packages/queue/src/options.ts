@@ -1,4 +1,6 @@
-import { ConfigError, InputError, type Cost, type Duration, type Subject } from '@sluice/core'
+import type { ConfigError } from '@sluice/core'
+import { InputError, type Cost, type Duration, type Subject } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import {
   assertCost,
   assertSubject,
@@ -131,7 +133,7 @@ export interface Worker {
 }
 
 export const invalid = (option: string, rule: string, given: unknown): ConfigError =>
-  new ConfigError('invalid_option', `limitedQueue.${option}`, rule, given)
+  invalidOption(`limitedQueue.${option}`, rule, given)
 
 export function assertBetween(between: unknown): void {
   const isList = Array.isArray(between) && between.length > 0

@@ -1,6 +1,5 @@
-import { ConfigError } from '@sluice/core'
 import { readChunks } from '@sluice/core/internal/http'
-import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
+import { assertKnownOptions, assertPositiveInteger, invalidOption } from '@sluice/core/internal'
 import { createMessageScan } from './message-scan.ts'
 
 /** The longest body that the transports of the MCP SDK read by default, in bytes. */
@@ -48,7 +47,7 @@ function parsedCount(headers: Headers, platform: unknown): number {
   if (body !== undefined || !isAnnounced || !isJson) return 1
   const message =
     'needs the body: put express.json() before the limit, or on Fastify set hook: "preHandler"'
-  throw new ConfigError('invalid_option', 'countMessages', message)
+  throw invalidOption('countMessages', message)
 }
 
 async function readCount(request: Request, maxBodyBytes: number): Promise<number> {

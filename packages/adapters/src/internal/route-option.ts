@@ -1,6 +1,5 @@
-import { ConfigError } from '@sluice/core'
 import type { GuardOptions } from '@sluice/core/http'
-import { assertOptions } from '@sluice/core/internal'
+import { assertOptions, invalidOption } from '@sluice/core/internal'
 
 /** Options of an adapter whose framework knows the route of a request. */
 export interface RouteLimitOptions<Context extends unknown[]> extends GuardOptions<Context> {
@@ -23,5 +22,5 @@ export function splitRoute<Context extends unknown[]>(
 /** Throws a `ConfigError` unless `id` is a non-empty string. */
 export function assertRouteId(option: string, id: unknown): void {
   if (typeof id === 'string' && id !== '') return
-  throw new ConfigError('invalid_option', option, 'must be a non-empty string')
+  throw invalidOption(option, 'must be a non-empty string')
 }

@@ -1,4 +1,4 @@
-import { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import type { DenialBody } from '@sluice/core/http'
 
 /** The result of a tool, as far as the limits read it. */
@@ -21,7 +21,7 @@ const META = 'sluice/rate-limit'
 /** Returns `code` if it is a whole number, else throws. */
 export function assertCode(option: string, code: unknown): void {
   if (Number.isSafeInteger(code)) return
-  throw new ConfigError('invalid_option', option, 'must be a whole number, such as -32023')
+  throw invalidOption(option, 'must be a whole number, such as -32023')
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { assertKnownOptions, assertOneOf } from '@sluice/core/internal'
+import { assertKnownOptions, assertOneOf, invalidOption } from '@sluice/core/internal'
 import { API_NAMES, apiOfPath, isAnthropic, type ModelApi } from './api.ts'
 
 /** The address of a provider, and the key to call it with. */
@@ -17,7 +17,7 @@ export function addressOf(send: Upstream): URL {
   // A `fetch` that refuses credentials in an address quotes them.
   if (URL.canParse(url) && /^https?:\/\/[^/@]+(\/|$)/.test(url)) return new URL(url)
   const message = 'must be an http(s) URL without credentials'
-  throw new ConfigError('invalid_option', 'modelHandler.send.url', message)
+  throw invalidOption('modelHandler.send.url', message)
 }
 
 /**

@@ -1,11 +1,12 @@
 /* The rules of prices. */
-import { ConfigError } from '@sluice/core'
+import type { ConfigError } from '@sluice/core'
 import {
-  MUST_BE_UNITS,
   assertOptionRules,
   assertText,
   hasMethod,
+  invalidOption,
   isUnits,
+  MUST_BE_UNITS,
   type OptionRule,
 } from '@sluice/core/internal'
 
@@ -48,4 +49,4 @@ export const assertPrice: OptionRule = /* @__PURE__ */ priceRule({
 
 /** Returns the error of an option, which must be a number of units unless the message says otherwise. */
 export const invalid = (option: string, message: string = MUST_BE_UNITS): ConfigError =>
-  new ConfigError('invalid_option', option, message)
+  invalidOption(option, message)

@@ -1,9 +1,10 @@
-import { ConfigError, StoreError, type Operation, type Store } from '@sluice/core'
+import { StoreError, type Operation, type Store } from '@sluice/core'
 import {
   assertKnownOptions,
   assertName,
   assertOneOf,
   assertPositiveInteger,
+  invalidOption,
 } from '@sluice/core/internal'
 import { checkMessage, resetMessage, runMessage, type Answer } from '@sluice/core/internal/journal'
 import { placedStore, withDeadline } from '@sluice/core/internal/places'
@@ -63,7 +64,7 @@ export function durableObjects(
   if (typeof (namespace as Partial<LimitsNamespace> | undefined)?.idFromName !== 'function') {
     const rule =
       'must be the binding of a Durable Object, such as env.LIMITS; declare it in the configuration of Wrangler'
-    throw new ConfigError('invalid_option', 'durableObjects.namespace', rule, namespace)
+    throw invalidOption('durableObjects.namespace', rule, namespace)
   }
   assertKnownOptions('durableObjects', options, ['shardBy', 'locationHint', 'prefix', 'timeoutMs'])
   const { shardBy = 'tenant', locationHint, prefix, timeoutMs = 1_000 } = options

@@ -1,5 +1,4 @@
-import { ConfigError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/internal'
+import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import { hasBearer } from '@sluice/core/internal/http'
 import { encode } from '@sluice/core/internal/journal'
 import type { LimitsNamespace } from '../durable-object/durable-objects.ts'
@@ -35,14 +34,14 @@ export function operatorHandler(
 ): (request: Request) => Promise<Response> {
   if (typeof (namespace as Partial<LimitsNamespace> | undefined)?.idFromName !== 'function') {
     const rule = 'must be the binding of a Durable Object, such as env.LIMITS'
-    throw new ConfigError('invalid_option', 'operatorHandler.namespace', rule, namespace)
+    throw invalidOption('operatorHandler.namespace', rule, namespace)
   }
   assertKnownOptions('operatorHandler', options, ['token'])
   const { token } = options
   if (typeof token !== 'string' || token.length < MIN_TOKEN_LENGTH) {
     const rule = `must be a secret of ${MIN_TOKEN_LENGTH} characters or more: npx wrangler secret put SLUICE_OBJECTS_TOKEN`
     // Without the value: it may be a secret.
-    throw new ConfigError('invalid_option', 'operatorHandler.token', rule)
+    throw invalidOption('operatorHandler.token', rule)
   }
   return async (request) => {
     if (request.method !== 'POST') return refuse(405, 'Send POST.', { Allow: 'POST' })

@@ -1,5 +1,5 @@
-import { ConfigError, StoreError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/internal'
+import { StoreError } from '@sluice/core'
+import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import { decode, kindsOf, type Answer } from '@sluice/core/internal/journal'
 import type { LimitsNamespace } from '../durable-object/durable-objects.ts'
 import { FAULT_STATUS, MIN_TOKEN_LENGTH, type ObjectCall } from './call.ts'
@@ -29,7 +29,7 @@ export function remoteObjects(options: RemoteObjectsOptions): LimitsNamespace {
   const { token } = options
   if (typeof token !== 'string' || token.length < MIN_TOKEN_LENGTH) {
     const rule = `must be the token of the operatorHandler, of ${MIN_TOKEN_LENGTH} characters or more`
-    throw new ConfigError('invalid_option', 'remoteObjects.token', rule)
+    throw invalidOption('remoteObjects.token', rule)
   }
   const kinds = kindsOf()
 
@@ -71,12 +71,12 @@ function addressOf(text: unknown): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
   if (url?.username || url?.password) {
     const rule = 'must have no user and password: the token is what it sends'
-    throw new ConfigError('invalid_option', 'remoteObjects.url', rule)
+    throw invalidOption('remoteObjects.url', rule)
   }
   if (url?.protocol === 'https:') return url
   if (url?.protocol === 'http:' && LOCAL.has(url.hostname)) return url
   const rule = 'must be the https address of an operatorHandler; http is for this machine alone'
-  throw new ConfigError('invalid_option', 'remoteObjects.url', rule)
+  throw invalidOption('remoteObjects.url', rule)
 }
 
 function parse(text: string): object | undefined {

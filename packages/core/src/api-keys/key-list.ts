@@ -1,6 +1,6 @@
 /* The list of a tenant's keys: the names that a tenant may see and end. */
 import type { RecordField } from '../stores/store.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
 import { encodePartitionAsync, type Subject } from '../subject.ts'
 import type { KeyRecords } from './key-records.ts'
@@ -35,7 +35,7 @@ export async function changeList(
     const changed = change(known)
     if (changed.length > MAX_KEYS) {
       const rule = `the tenant has ${MAX_KEYS} keys, and may have no more: revoke some`
-      throw new ConfigError('invalid_option', 'createApiKey', rule)
+      throw invalidOption('createApiKey', rule)
     }
     const write = { key: field.key, set: { ids: JSON.stringify(changed) } }
     return records.write([changed.length === 0 ? { ...write, ttlMs: EMPTY_MS } : write], {

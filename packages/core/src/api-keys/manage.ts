@@ -1,8 +1,8 @@
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
-import { ConfigError, InputError, StoreError } from '../errors.ts'
+import { InputError, StoreError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
 import { listField, readAll } from './key-list.ts'
@@ -233,7 +233,7 @@ function assertNewKey(
   if (typeof prefix === 'string' && PREFIX.test(prefix)) return { prefix, lifetimeMs }
   const rule = 'must have at most 20 letters, digits, "_" or "-"'
   // Not shown: it may be a whole key.
-  throw new ConfigError('invalid_option', `${name}.prefix`, rule)
+  throw invalidOption(`${name}.prefix`, rule)
 }
 
 function assertOwner(subject: unknown): Readonly<Record<string, string>> {

@@ -14,7 +14,8 @@ import {
   periodLength,
   type CalendarNumbers,
 } from '../algorithms/calendar-window.ts'
-import { ConfigError } from '../errors.ts'
+import type { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { periodAt, type Period, type Stroke } from './periods.ts'
 import { ANCHOR_RULE, MIDNIGHT, strokeOfAnchor, strokeOfStart } from './stroke.ts'
@@ -121,7 +122,7 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
     const isText = typeof value === 'string'
     if (isText && (setting === 'zone' ? isZone(value) : strokeOfAnchor(value, 'UTC'))) return
     const rule = setting === 'zone' ? ZONE_RULE : ANCHOR_RULE
-    throw new ConfigError('invalid_option', option, rule, value)
+    throw invalidOption(option, rule, value)
   }
 
   #zoneOf(calendar: CalendarSettings | undefined, subject: Subject, report: Report): string {

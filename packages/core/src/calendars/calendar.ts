@@ -2,8 +2,7 @@ import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { PolicyReason } from '../decision.ts'
 import { EVERY, type Calendar, type Every } from '../policies/resets.ts'
 import { calendarWindowAlgorithm } from '../algorithms/calendar-window.ts'
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import { assertKnownOptions, assertOneOf, invalidOption } from '../internal/validation.ts'
 import { CalendarRule } from './calendar-rule.ts'
 import type { CalendarOptions } from './options.ts'
 import { ANCHOR_RULE, strokeOfAnchor, strokeOfStart, type PeriodStart } from './stroke.ts'
@@ -31,19 +30,14 @@ export function calendar(options: CalendarOptions): Calendar {
   const { every, zone, on, anchor } = options
   if (every !== undefined) assertOneOf('calendar.every', every, EVERY)
   if (zone !== undefined && typeof zone !== 'function' && !isZone(zone)) {
-    throw new ConfigError('invalid_option', 'calendar.zone', `${ZONE_RULE}, or a function`, zone)
+    throw invalidOption('calendar.zone', `${ZONE_RULE}, or a function`, zone)
   }
   if (on !== undefined && anchor !== undefined) {
-    throw new ConfigError('invalid_option', 'calendar.anchor', 'must be left out with "on"')
+    throw invalidOption('calendar.anchor', 'must be left out with "on"')
   }
   const isFixed = anchor !== undefined && typeof anchor !== 'function'
   if (isFixed && !strokeOfAnchor(anchor, 'UTC')) {
-    throw new ConfigError(
-      'invalid_option',
-      'calendar.anchor',
-      `${ANCHOR_RULE}, or a function`,
-      anchor,
-    )
+    throw invalidOption('calendar.anchor', `${ANCHOR_RULE}, or a function`, anchor)
   }
   if (every !== undefined && typeof on === 'object') strokeOfStart('calendar.on', every, on)
 
@@ -51,7 +45,7 @@ export function calendar(options: CalendarOptions): Calendar {
     configure(factory, { name, window }, own) {
       if (window !== undefined) {
         const message = 'must be left out with "resets", which says when windows end'
-        throw new ConfigError('invalid_option', `${factory}.window`, message, window)
+        throw invalidOption(`${factory}.window`, message, window)
       }
       const period = periodOf(factory, own, every)
       if (typeof on === 'object') strokeOfStart(`${factory}.resets.on`, period, on)
@@ -84,7 +78,7 @@ const pickHour = ({ hour }: PeriodStart): PeriodStart => (hour === undefined ? {
 function periodOf(factory: string, own: Every | undefined, every: Every | undefined): Every {
   if (own !== undefined && every !== undefined && own !== every) {
     const message = `must be left out: ${factory} begins anew each ${own}`
-    throw new ConfigError('invalid_option', `${factory}.resets.every`, message, every)
+    throw invalidOption(`${factory}.resets.every`, message, every)
   }
   return own ?? assertOneOf(`${factory}.resets.every`, every, EVERY)
 }

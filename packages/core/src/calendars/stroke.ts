@@ -1,6 +1,5 @@
 /* The local time at which the periods of a calendar begin, as options give it. */
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import { assertKnownOptions, assertOneOf, invalidOption } from '../internal/validation.ts'
 import { localTime } from './zone.ts'
 import type { Every } from '../policies/resets.ts'
 import type { Stroke } from './periods.ts'
@@ -64,7 +63,7 @@ function assertWithin(option: string, value: unknown, least: number, most: numbe
     return value as number
   }
   const message = `must be a whole number from ${least} to ${most}`
-  throw new ConfigError('invalid_option', option, message, value)
+  throw invalidOption(option, message, value)
 }
 
 const DAY_MS = 86_400_000

@@ -1,7 +1,6 @@
 import { systemClock, type Clock } from '../clock.ts'
-import { ConfigError } from '../errors.ts'
 import { assertMaxDelay, delay } from '../http/guard/delay.ts'
-import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
+import { assertFunction, assertKnownOptions, invalidOption } from '../internal/validation.ts'
 import { canSendAgain, copyOf, isIdempotent, requestOf } from './repeatable.ts'
 import { statedWaitMs } from './wait.ts'
 
@@ -135,5 +134,5 @@ function assertMaxRetries(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 10)
     return value
   const message = 'must be a whole number from 0 (no retries) to 10'
-  throw new ConfigError('invalid_option', 'retryingFetch.maxRetries', message)
+  throw invalidOption('retryingFetch.maxRetries', message)
 }

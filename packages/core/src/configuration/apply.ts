@@ -2,8 +2,7 @@
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import type { ConfigurationHandle } from './runtime-configuration.ts'
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertOptions, invalidOption } from '../internal/validation.ts'
 import { editDocument, parseChanges, readDocument } from './changes.ts'
 import { handleOf } from './configure.ts'
 import {
@@ -100,7 +99,7 @@ async function editTo(
   { cache, partitions }: ConfigurationHandle,
 ): Promise<(entries: readonly unknown[]) => unknown[]> {
   if (!Array.isArray(desired)) {
-    throw new ConfigError('invalid_option', 'configuration', 'must be a list of settings')
+    throw invalidOption('configuration', 'must be a list of settings')
   }
   const changes = new Map<string, Change>()
   for (const [index, entry] of (desired as readonly DesiredEntry[]).entries()) {
@@ -109,29 +108,29 @@ async function editTo(
     const { policy, subject, settings } = entry
     if (subject && partitions) {
       const message = 'must be set by configure: each partition has a record of its own'
-      throw new ConfigError('invalid_option', `${path}.subject`, message)
+      throw invalidOption(`${path}.subject`, message)
     }
     if (typeof policy !== 'string') {
-      throw new ConfigError('invalid_option', `${path}.policy`, 'must be the name of a policy')
+      throw invalidOption(`${path}.policy`, 'must be the name of a policy')
     }
     assertOptions(`${path}.settings`, settings)
     if ('until' in settings) {
       const rule =
         'must be left out: a list states what lasts. Set it by configure, or by sluice raise'
-      throw new ConfigError('invalid_option', `${path}.settings.until`, rule)
+      throw invalidOption(`${path}.settings.until`, rule)
     }
     const per = cache.policies.get(policy)?.policy.per
     const lacking = subject && per !== 'global' && per?.find((name) => subject[name] === undefined)
     if (lacking) {
       const rule = `must name "${lacking}", which "${policy}" counts by`
-      throw new ConfigError('invalid_option', `${path}.subject`, rule)
+      throw invalidOption(`${path}.subject`, rule)
     }
     const [change] = await parseChanges({ [policy]: { ...settings } }, subject, cache)
     if (!change) continue
     assertPartition(path, change.configurable, subject)
     const key = entryKey(policy, subject)
     if (changes.has(key)) {
-      throw new ConfigError('invalid_option', path, `must not set "${policy}" a second time`)
+      throw invalidOption(path, `must not set "${policy}" a second time`)
     }
     const lasting = { ...nothingOf(change.configurable), ...change.lasting }
     changes.set(key, { ...change, lasting })

@@ -1,7 +1,7 @@
 import type { ConfigurationCopy } from './configuration-copy.ts'
-import { ConfigError, StoreError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import { randomId } from '../internal/random-id.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
 import { encodePartitionAsync, type Subject } from '../subject.ts'
 import { parseDocument } from './document.ts'
 import { documentText } from './document-size.ts'
@@ -43,13 +43,13 @@ export async function parseChanges(
         : parseChange(option, change, configurable, subject, clock())
     if (subject !== undefined && per === 'global') {
       const message = 'must be set without a subject: per "global" has one partition'
-      throw new ConfigError('invalid_option', option, message)
+      throw invalidOption(option, message)
     }
     if (subject !== undefined) await encodePartitionAsync(subject, per)
     valid.push(parsed)
   }
   if (valid.length > 0) return valid
-  throw new ConfigError('invalid_option', 'configure', 'must name at least one policy')
+  throw invalidOption('configure', 'must name at least one policy')
 }
 
 function parseChange(
@@ -74,11 +74,11 @@ function parseChange(
   const removed = defined.find(([, value]) => value === null)?.[0]
   if (removed !== undefined) {
     const message = 'must have a value until then: only a lasting change removes a setting'
-    throw new ConfigError('invalid_option', `${option}.${removed}`, message)
+    throw invalidOption(`${option}.${removed}`, message)
   }
   if (defined.length === 0) {
     const message = `must set at least one of "${configurable.allowed.join('", "')}" until then`
-    throw new ConfigError('invalid_option', option, message)
+    throw invalidOption(option, message)
   }
   const temporary = { ...values, until: new Date(end).toJSON() }
   return { configurable, subject, lasting: {}, temporary }
@@ -93,7 +93,7 @@ function assertNewSettings(
   const { mode, enforced } = assertSettings(option, settings, configurable, isPartition)
   if (mode !== 'shadow' || enforced === undefined) return
   const message = 'must be left out in mode "shadow", which enforces nothing'
-  throw new ConfigError('invalid_option', `${option}.enforced`, message)
+  throw invalidOption(`${option}.enforced`, message)
 }
 
 /** A document in the store: the fields of one hash, of which the version is new with each change. */

@@ -6,7 +6,7 @@ import type {
   TemporarySettings,
 } from './settings.ts'
 import { ConfigError, InputError } from '../errors.ts'
-import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertOptions, invalidOption } from '../internal/validation.ts'
 import { encodePartitionAsync } from '../subject.ts'
 import { assertSettings } from './settings.ts'
 import { assertTime } from './temporary.ts'
@@ -56,20 +56,12 @@ export async function parseConfiguration(
       const { policy, subject, settings } = entry as Partial<ConfigurationEntry>
       const configurable = policies.get(policy as string)
       if (policy === undefined || !configurable) {
-        throw new ConfigError(
-          'invalid_option',
-          `${path}.policy`,
-          'must be a policy that runtimeConfiguration allows',
-        )
+        throw invalidOption(`${path}.policy`, 'must be a policy that runtimeConfiguration allows')
       }
       const { per } = configurable.policy
       const isPartition = subject !== undefined
       if (isPartition && per === 'global') {
-        throw new ConfigError(
-          'invalid_option',
-          `${path}.subject`,
-          'must be left out: per "global" has one partition',
-        )
+        throw invalidOption(`${path}.subject`, 'must be left out: per "global" has one partition')
       }
       // Exactly the dimensions of `per`, which may have changed since this was written.
       if (isPartition) assertKnownOptions(`${path}.subject`, subject, per as readonly string[])

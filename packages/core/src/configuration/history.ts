@@ -1,7 +1,6 @@
 /* The changes of the document of settings: kept beside it, in the field `history`, the newest last. */
 
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
 
 /** The author of a change, and the reason: for `readHistory`. */
 export interface Author {
@@ -53,7 +52,7 @@ export function assertAuthor(
     if (typeof text === 'string' && text !== '' && text.length <= most)
       return [[name, text] as const]
     const message = `must be a text of 1 to ${most} characters`
-    throw new ConfigError('invalid_option', `${option}.${name}`, message)
+    throw invalidOption(`${option}.${name}`, message)
   })
   return Object.fromEntries(texts)
 }

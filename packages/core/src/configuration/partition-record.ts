@@ -1,7 +1,7 @@
 /* The text of a partition's record: a JSON object of settings, by the names of policies. */
 import type { PartitionSettings } from './partition-copy.ts'
-import { ConfigError } from '../errors.ts'
-import { assertOptions } from '../internal/validation.ts'
+import type { ConfigError } from '../errors.ts'
+import { assertOptions, invalidOption } from '../internal/validation.ts'
 import { parseSettings, type Report } from './document.ts'
 import {
   changeSettings,
@@ -26,7 +26,7 @@ export function parseRecord(
       const configurable = policies.get(name)
       if (!configurable) {
         const message = 'must be a policy of this partition that runtimeConfiguration allows'
-        throw new ConfigError('invalid_option', JSON.stringify(name.slice(0, 64)), message)
+        throw invalidOption(JSON.stringify(name.slice(0, 64)), message)
       }
       assertOptions(name, settings)
       const valid = parseSettings(name, settings, configurable, true, report)

@@ -3,12 +3,12 @@ import type { PolicyRule } from '../policies/policy.ts'
 import type { ConfigurationSize } from './document-size.ts'
 import type { ConnectedRecords } from './connected-records.ts'
 import type { PartitionRecords } from './partition-records.ts'
-import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
   assertName,
   assertOneOf,
   assertOptions,
+  invalidOption,
 } from '../internal/validation.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
 import { CONFIGURATION, ConfigurationCopy } from './configuration-copy.ts'
@@ -96,7 +96,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
 function assertPartitions(partitions: Partial<PartitionRecords> | null | undefined): void {
   if (partitions === undefined || typeof partitions?.connect === 'function') return
   const message = 'must be created by partitionRecords'
-  throw new ConfigError('invalid_option', 'runtimeConfiguration.partitions', message)
+  throw invalidOption('runtimeConfiguration.partitions', message)
 }
 
 type AllowedSettings = readonly (readonly [policy: string, settings: readonly Setting[]])[]
@@ -108,12 +108,12 @@ function assertAllow(allow: unknown): AllowedSettings {
     const list: unknown[] = Array.isArray(settings) ? settings : []
     if (list.length === 0) {
       const message = `must be a list of at least one of "${SETTINGS.join('", "')}"`
-      throw new ConfigError('invalid_option', option, message)
+      throw invalidOption(option, message)
     }
     return [policy, list.map((setting) => assertOneOf(option, setting, SETTINGS))] as const
   })
   if (allowed.length > 0) return allowed
-  throw new ConfigError('invalid_option', ALLOW, 'must name at least one policy')
+  throw invalidOption(ALLOW, 'must name at least one policy')
 }
 
 function configurablePolicies(
@@ -123,16 +123,15 @@ function configurablePolicies(
   const entries = allow.map(([name, allowed]) => {
     const option = `${ALLOW}.${name}`
     const policy = policies.find((rule) => rule.name === name && !rule.follows)
-    if (!policy)
-      throw new ConfigError('invalid_option', option, 'must be a policy of the limiter', name)
+    if (!policy) throw invalidOption(option, 'must be a policy of the limiter', name)
     if (allowed.includes('burst') && policy.burst === undefined) {
-      throw new ConfigError('invalid_option', option, 'must not list "burst": only buckets have it')
+      throw invalidOption(option, 'must not list "burst": only buckets have it')
     }
     const ofCalendar = allowed.find((setting) => setting === 'zone' || setting === 'anchor')
     if (ofCalendar) {
       if (!policy.calendar) {
         const message = `must not list "${ofCalendar}": only policies with a calendar have it`
-        throw new ConfigError('invalid_option', option, message)
+        throw invalidOption(option, message)
       }
       policy.calendar.allowSettings()
     }

@@ -2,13 +2,13 @@ import type { Clock } from '../clock.ts'
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { CalendarSettings, PolicyRule } from '../policies/policy.ts'
 import type { Per, Subject } from '../subject.ts'
-import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
   assertLimit,
   assertOneOf,
   assertPercentage,
   assertPositiveInteger,
+  invalidOption,
 } from '../internal/validation.ts'
 import { assertCountable, type Units } from '../policies/limit.ts'
 import { isInShare, type Mode } from '../policies/rollout.ts'
@@ -120,7 +120,7 @@ export function assertSettings(
     assertPercentage(`${option}.${name}`, percentage)
     if ((isPartition || per === 'global') && percentage > 0 && percentage < 100) {
       const why = isPartition ? 'for one partition' : 'with per "global", which has one partition'
-      throw new ConfigError('invalid_option', `${option}.${name}`, `must be 0 or 100 ${why}`)
+      throw invalidOption(`${option}.${name}`, `must be 0 or 100 ${why}`)
     }
   }
   return settings

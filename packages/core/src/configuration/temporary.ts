@@ -1,5 +1,5 @@
 /* Settings that end by themselves, stored in the field `temporary` of the lasting ones. */
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 
 /** A time: a `Date`, milliseconds since the Unix epoch, or an ISO 8601 text with a zone (`'2026-11-28T18:00Z'`). */
 export type Until = Date | number | string
@@ -26,7 +26,7 @@ function parseTime(value: unknown): number {
 export function assertTime(option: string, value: unknown): number {
   const time = parseTime(value)
   if (!Number.isNaN(time)) return time
-  throw new ConfigError('invalid_option', option, `must be ${IS_A_TIME}`, value)
+  throw invalidOption(option, `must be ${IS_A_TIME}`, value)
 }
 
 /** Returns the end of a change that is made now. @throws ConfigError When it is out of range. */
@@ -34,7 +34,7 @@ export function assertUntil(option: string, value: unknown, now: number): number
   const time = assertTime(option, value)
   if (time > now && time <= now + MAX_DAYS * 86_400_000) return time
   const message = `must be in the future, at most ${MAX_DAYS} days from now`
-  throw new ConfigError('invalid_option', option, message, new Date(time).toJSON())
+  throw invalidOption(option, message, new Date(time).toJSON())
 }
 
 /** Returns true before the end of temporary settings. */

@@ -2,7 +2,8 @@
 import type { Limiter } from '../limiter/limiter.ts'
 import type { ApplyOptions, ConfigurationDifference } from './apply.ts'
 import type { ConfigurationCopy } from './configuration-copy.ts'
-import { ConfigError, StoreError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
+import { StoreError } from '../errors.ts'
 import { editDocument, readDocument } from './changes.ts'
 import { handleOf } from './configure.ts'
 import { assertAuthor, changesToUndo, type EntryChange, type HistoryEntry } from './history.ts'
@@ -87,7 +88,7 @@ function assertPossible(
   const option = `undoConfiguration.${policy}`
   if (!configurable) {
     const rule = 'is no policy of this limiter any more: its settings cannot be taken back'
-    throw new ConfigError('invalid_option', option, rule)
+    throw invalidOption(option, rule)
   }
   const { temporary, ...lasting } = from
   const { until: _, ...settings } = (temporary ?? {}) as Readonly<Record<string, unknown>>

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { ConfigError, StoreError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
+import { StoreError } from '../errors.ts'
 import type { PlaceCall } from '../journal/message.ts'
 import type { Operation, Store } from '../stores/store.ts'
 import { Folder } from './folder.ts'
@@ -33,7 +34,7 @@ function foldersOfProcess(): Folders {
 export function file(path: string): Store {
   if (typeof path !== 'string' || path === '') {
     const rule = 'must be the path of a folder, such as ".sluice"'
-    throw new ConfigError('invalid_option', 'file.path', rule, path)
+    throw invalidOption('file.path', rule, path)
   }
 
   async function call(asked: PlaceCall): Promise<object> {

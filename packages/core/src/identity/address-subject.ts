@@ -1,7 +1,6 @@
 import type { ResolvedSubject } from '../http/guard/subject-resolver.ts'
 import { canonicalAddress } from './ip-address.ts'
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
 
 /** Options of `addressSubject`. */
 export interface AddressSubjectOptions {
@@ -45,11 +44,11 @@ export function addressSubject(
   const { read, header } = addressSource(from)
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 64) {
     const message = 'must be a whole number of bits from 32 to 64, such as 56'
-    throw new ConfigError('invalid_option', 'addressSubject.ipv6Prefix', message, ipv6Prefix)
+    throw invalidOption('addressSubject.ipv6Prefix', message, ipv6Prefix)
   }
   if (typeof development !== 'boolean') {
     const message = 'must be true or false, such as process.env.NODE_ENV === "development"'
-    throw new ConfigError('invalid_option', 'addressSubject.development', message)
+    throw invalidOption('addressSubject.development', message)
   }
   let isReported = false
   return (request) => {
@@ -106,8 +105,7 @@ function addressSource(from: AddressSubjectOptions['from']): AddressSource {
       read: ({ headers }) => headers.get('x-forwarded-for')?.split(',').at(-from),
     }
   }
-  throw new ConfigError(
-    'invalid_option',
+  throw invalidOption(
     'addressSubject.from',
     'must be "cloudflare", "vercel", or a number of trusted proxies from 1 to 10',
     from,

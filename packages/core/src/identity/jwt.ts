@@ -7,6 +7,7 @@ import {
   assertFunction,
   assertKnownOptions,
   assertPositiveInteger,
+  invalidOption,
 } from '../internal/validation.ts'
 import { readCredential } from './header.ts'
 import { remoteKeys } from './jwks.ts'
@@ -142,14 +143,14 @@ function keySource(options: JwtSubjectOptions): () => JWTVerifyGetKey {
   if ((secret === undefined) === (jwksUrl === undefined)) {
     const message =
       'must have either "secret" or "jwksUrl"; if a build lacks the secret, write secret: () => process.env.JWT_SECRET'
-    throw new ConfigError('invalid_option', 'jwtSubject', message)
+    throw invalidOption('jwtSubject', message)
   }
   if (secret !== undefined) {
     let key: JWTVerifyGetKey | undefined = typeof secret === 'function' ? undefined : keyOf(secret)
     return () => (key ??= keyOf((secret as () => unknown)()))
   }
   if (typeof jwksUrl !== 'string' || !/^https?:/.test(jwksUrl) || !URL.canParse(jwksUrl)) {
-    throw new ConfigError('invalid_option', 'jwtSubject.jwksUrl', 'must be an http(s) URL')
+    throw invalidOption('jwtSubject.jwksUrl', 'must be an http(s) URL')
   }
   const timeoutMs = options.jwksTimeoutMs ?? 1_000
   const keys = remoteKeys(new URL(jwksUrl), {
@@ -168,7 +169,7 @@ function keyOf(secret: unknown): JWTVerifyGetKey {
   if (typeof secret !== 'string' || secret.length < 32) {
     const given = typeof secret === 'string' ? `${secret.length}` : typeof secret
     const message = `must be a string of at least 32 characters, not ${given}; "openssl rand -base64 32" makes one`
-    throw new ConfigError('invalid_option', 'jwtSubject.secret', message)
+    throw invalidOption('jwtSubject.secret', message)
   }
   const bytes = new TextEncoder().encode(secret)
   return () => bytes
@@ -181,8 +182,7 @@ function assertAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
     if (algorithms.every((name) => typeof name === 'string' && family.test(name)))
       return [...algorithms]
   }
-  throw new ConfigError(
-    'invalid_option',
+  throw invalidOption(
     'jwtSubject.algorithms',
     secret === undefined
       ? 'must list public-key algorithms, such as ["RS256"]'
@@ -193,7 +193,7 @@ function assertAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
 function assertTolerance(seconds: number): number {
   if (Number.isInteger(seconds) && seconds >= 0 && seconds <= 300) return seconds
   const message = 'must be a whole number from 0 to 300'
-  throw new ConfigError('invalid_option', 'jwtSubject.clockToleranceSeconds', message)
+  throw invalidOption('jwtSubject.clockToleranceSeconds', message)
 }
 
 /** Returns the option, if it is set. `undefined` is an error, because it would check nothing. */
@@ -204,7 +204,7 @@ function textOption(
   if (!(name in options)) return {}
   const value: unknown = options[name]
   if (typeof value === 'string' && value !== '') return { [name]: value }
-  throw new ConfigError('invalid_option', `jwtSubject.${name}`, 'must be a non-empty string')
+  throw invalidOption(`jwtSubject.${name}`, 'must be a non-empty string')
 }
 
 type ClaimPaths = readonly (readonly [dimension: string, path: readonly string[]])[]
@@ -217,7 +217,7 @@ function assertClaims(claims: unknown): ClaimPaths {
     for (const [dimension] of paths) assertDimensionName('jwtSubject.claims', dimension)
     return paths as ClaimPaths
   }
-  throw new ConfigError('invalid_option', 'jwtSubject.claims', 'must name a claim per dimension')
+  throw invalidOption('jwtSubject.claims', 'must name a claim per dimension')
 }
 
 function isPath(path: readonly unknown[]): boolean {

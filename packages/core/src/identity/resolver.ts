@@ -1,6 +1,6 @@
 import type { ResolvedSubject, SubjectResolver } from '../http/guard/subject-resolver.ts'
 import type { Subject } from '../subject.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { Refusal } from '../http/answers/refusal.ts'
 
 /**
@@ -50,9 +50,5 @@ export function allOf<Context extends unknown[]>(
 
 function assertResolvers(option: string, resolvers: readonly unknown[]): void {
   if (resolvers.length > 0 && resolvers.every((resolve) => typeof resolve === 'function')) return
-  throw new ConfigError(
-    'invalid_option',
-    option,
-    'must have at least one resolver, and each must be a function',
-  )
+  throw invalidOption(option, 'must have at least one resolver, and each must be a function')
 }

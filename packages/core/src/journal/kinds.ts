@@ -1,6 +1,6 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { FitKind, MarkKind, OperationKind } from '../stores/store.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { bucketAlgorithm } from '../algorithms/bucket.ts'
 import { counterAlgorithm } from '../algorithms/counter.ts'
 import { fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
@@ -65,11 +65,7 @@ function finder<T extends { name: string } | { id: string }>(what: string, items
   for (const item of items) {
     const name = 'id' in item ? item.id : item.name
     if ((byName.get(name) ?? item) !== item) {
-      throw new ConfigError(
-        'invalid_option',
-        what,
-        `must not be a second one with the name "${name}"`,
-      )
+      throw invalidOption(what, `must not be a second one with the name "${name}"`)
     }
     byName.set(name, item)
   }

@@ -4,9 +4,9 @@ import type { Policy, PolicyRule } from '../policies/policy.ts'
 import { settlementIn } from '../algorithms/algorithm.ts'
 import { fixedWindowSettlement } from '../algorithms/fixed-window.ts'
 import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
-import { ConfigError } from '../errors.ts'
+import type { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { assertKnownOptions, assertPositiveInteger, invalidOption } from '../internal/validation.ts'
 import { createPolicy } from '../policies/define-rule.ts'
 
 /** Options of `lease`. */
@@ -126,8 +126,8 @@ function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule 
 }
 
 function refuseToCount(name: string): never {
-  throw new ConfigError('invalid_option', 'store', `must be leased(…): policy "${name}" is leased`)
+  throw invalidOption('store', `must be leased(…): policy "${name}" is leased`)
 }
 
 const invalid = (option: string, message: string): ConfigError =>
-  new ConfigError('invalid_option', `lease.${option}`, message)
+  invalidOption(`lease.${option}`, message)

@@ -1,9 +1,8 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Settling } from './held-calls.ts'
 import type { LeasedReservations } from './reserve-from-leases.ts'
-import { ConfigError } from '../errors.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
-import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { assertKnownOptions, assertPositiveInteger, invalidOption } from '../internal/validation.ts'
 import { isKept } from '../reservations/mark.ts'
 import { assertStore, type Store } from '../stores/store.ts'
 import { LeaseBook } from './lease-book.ts'
@@ -54,7 +53,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   assertKnownOptions('leased', options, ['maxLeases', 'fetchAhead', 'reservations'])
   const { maxLeases = 10_000, fetchAhead = true, reservations } = options
   if (reservations !== undefined && typeof reservations?.create !== 'function') {
-    throw new ConfigError('invalid_option', 'leased.reservations', 'must be reserveFromLeases')
+    throw invalidOption('leased.reservations', 'must be reserveFromLeases')
   }
   const book = new LeaseBook(store, assertPositiveInteger('leased.maxLeases', maxLeases))
   const serving = new Serving(store, book, fetchAhead)
@@ -98,5 +97,5 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
 function assertOneIsLeased(policies: readonly PolicyRule[]): void {
   if (policies.some(termsOf)) return
   const rule = 'one must be leased: the store is leased(…)'
-  throw new ConfigError('invalid_option', 'policies', rule)
+  throw invalidOption('policies', rule)
 }

@@ -1,6 +1,6 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RouteEntry } from './routes.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 
 /** The units that are 1 unless a cost has them. */
 const DEFAULT_UNITS = ['request', 'call']
@@ -23,12 +23,12 @@ export function assertFixedCost<Context extends unknown[]>(
   const unknown = units.find((unit) => !counted.has(unit))
   if (unknown !== undefined) {
     const message = `must not name the unit "${unknown}", which no policy counts`
-    throw new ConfigError('invalid_option', option, message)
+    throw invalidOption(option, message)
   }
   const present = new Set([...units, ...DEFAULT_UNITS])
   for (const { name, unit, routes } of rules) {
     if (present.has(unit) || (routes !== undefined && !routes.includes(id))) continue
     const message = `must name the unit "${unit}", which the policy "${name}" counts on the route "${id}"`
-    throw new ConfigError('invalid_option', option, message)
+    throw invalidOption(option, message)
   }
 }

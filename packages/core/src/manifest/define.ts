@@ -3,7 +3,7 @@ import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest, ManifestParts } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { createPolicy } from '../policies/define-rule.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
 import { assertFixedCost } from './costs.ts'
 import { applyOverrides } from './overrides.ts'
 import { parsePolicy, type RuleEntry } from './policies.ts'
@@ -88,7 +88,7 @@ export function defineManifest<Context extends unknown[] = []>(
       const route = byId.get(id)
       if (route === undefined) {
         const message = 'must be the id of a route of the manifest'
-        throw new ConfigError('invalid_option', 'route', message)
+        throw invalidOption('route', message)
       }
       return { route: id, ...(route.cost === undefined ? {} : { cost: route.cost }) }
     },
@@ -104,7 +104,7 @@ function parsePolicies(
   policies: Manifest['policies'] = [],
   parts: ManifestParts,
 ): readonly RuleEntry[] {
-  if (!Array.isArray(policies)) throw new ConfigError('invalid_option', path, 'must be a list')
+  if (!Array.isArray(policies)) throw invalidOption(path, 'must be a list')
   return (policies as NonNullable<Manifest['policies']>).flatMap((policy, index) => {
     const item = `${path}[${index}]`
     return parsePolicy(item, policy, parts).map((rule) => ({ path: item, rule }))
@@ -121,7 +121,7 @@ function parseShared(
   for (const { path, rule } of entries) {
     if ((rule.routes ?? []).every((id) => ids.has(id))) continue
     const message = 'must list ids of routes of the manifest'
-    throw new ConfigError('invalid_option', `${path}.routes`, message)
+    throw invalidOption(`${path}.routes`, message)
   }
   return entries
 }
@@ -131,7 +131,7 @@ function onlyOn(id: string, { path, rule }: RuleEntry): RuleEntry {
     return { path, rule: Object.freeze({ ...rule, routes: Object.freeze([id]) }) }
   }
   const message = 'must be left out: the policy applies to this route'
-  throw new ConfigError('invalid_option', `${path}.routes`, message)
+  throw invalidOption(`${path}.routes`, message)
 }
 
 function assertDistinctNames(entries: readonly RuleEntry[]): void {

@@ -1,9 +1,8 @@
 import type { Burst, Limit, LimitContext, Units } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { PlanLimit } from './types.ts'
-import { ConfigError } from '../errors.ts'
 import { assertBurst, assertLimitOption, resolveLimits } from '../policies/limit.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
 import { atPath } from './path.ts'
 
 /** The limits of a policy on one route. */
@@ -21,8 +20,7 @@ export function parseRouteLimits(
   burst: Burst | PlanLimit | undefined,
 ): RouteLimits {
   if (limit === 'configured') {
-    throw new ConfigError(
-      'invalid_option',
+    throw invalidOption(
       paths.limit,
       'must not be "configured": limits of one route cannot be configured',
     )
@@ -44,16 +42,12 @@ export function planLimit<T>(
   assertKnownOptions(path, limit, ['plan'])
   const { plan: name } = limit as PlanLimit
   if (typeof name !== 'string' || name === '') {
-    throw new ConfigError(
-      'invalid_option',
-      `${path}.plan`,
-      'must be the name of a limit that plans have',
-    )
+    throw invalidOption(`${path}.plan`, 'must be the name of a limit that plans have')
   }
   return ({ plan }) => {
     if (Object.hasOwn(plan, name)) return plan[name]
     const message = 'must be the name of a limit that the plans of the limiter have'
-    throw new ConfigError('invalid_option', `${path}.plan`, message)
+    throw invalidOption(`${path}.plan`, message)
   }
 }
 

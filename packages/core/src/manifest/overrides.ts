@@ -1,9 +1,8 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RouteEntry } from './routes.ts'
 import type { PolicyOverride } from './types.ts'
-import { ConfigError } from '../errors.ts'
 import { rulesSharingKeys } from '../policies/rules.ts'
-import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertOptions, invalidOption } from '../internal/validation.ts'
 import { parseRouteLimits, withRouteLimits, type RouteLimits } from './limits.ts'
 
 type Overrides = Readonly<Record<string, PolicyOverride | false>>
@@ -31,13 +30,13 @@ function assertOverrides(
     const rule = rules.find((candidate) => candidate.name === name && !candidate.follows)
     if (rule === undefined || rule.routes?.includes(route) === false) {
       const message = 'must name a policy of the manifest that applies to this route'
-      throw new ConfigError('invalid_option', `${path}.${name}`, message)
+      throw invalidOption(`${path}.${name}`, message)
     }
     // Each window over a log counts everything in the log, so they are left out together.
     const windows = rulesSharingKeys(rule, rules).map((each) => each.name)
     if (isCounted(override) || !windows.some((window) => isCounted(overrides[window]))) continue
     const message = `must leave out ${windows.join(', ')} together, because they share one log`
-    throw new ConfigError('invalid_option', `${path}.${name}`, message)
+    throw invalidOption(`${path}.${name}`, message)
   }
 }
 
@@ -71,14 +70,14 @@ function parseOverride(path: string, rule: PolicyRule, options: PolicyOverride):
   const paths = { limit: `${path}.limit`, burst: `${path}.burst` }
   const limits = parseRouteLimits(paths, options.limit, options.burst)
   if (limits.limit === undefined && limits.burst === undefined) {
-    throw new ConfigError('invalid_option', path, 'must have a limit or a burst, or be false')
+    throw invalidOption(path, 'must have a limit or a burst, or be false')
   }
   if (rule.limit === 'configured') {
     const message = 'must be left out: the limit of this policy is configured at run time'
-    throw new ConfigError('invalid_option', path, message)
+    throw invalidOption(path, message)
   }
   if (limits.burst !== undefined && rule.burst === undefined) {
-    throw new ConfigError('invalid_option', paths.burst, 'must be left out: only buckets have it')
+    throw invalidOption(paths.burst, 'must be left out: only buckets have it')
   }
   return limits
 }

@@ -11,8 +11,7 @@ import { slidingWindowCounter } from '../policies/sliding-window-counter.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
-import { ConfigError } from '../errors.ts'
-import { assertOneOf, assertOptions } from '../internal/validation.ts'
+import { assertOneOf, assertOptions, invalidOption } from '../internal/validation.ts'
 import { planLimit } from './limits.ts'
 import { atPath } from './path.ts'
 
@@ -90,7 +89,7 @@ function calendarOf(path: string, value: unknown, { calendar }: ManifestParts): 
   if (typeof value !== 'object' || value === null || 'configure' in value) return value
   if (calendar) return atPath('calendar', path, () => calendar(value))
   const message = 'must be created by calendar, or as data: defineManifest(manifest, { calendar })'
-  throw new ConfigError('invalid_option', path, message)
+  throw invalidOption(path, message)
 }
 
 function convertPart(path: string, value: unknown, name: string): unknown {

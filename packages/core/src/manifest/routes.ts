@@ -1,8 +1,7 @@
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest, ManifestRoute } from './types.ts'
-import { ConfigError } from '../errors.ts'
 import { assertMethods, assertRouteCost, compileRoutes } from '../routes/matcher.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
 
 /** A route as an adapter takes it. */
 interface AdapterRoute<Context extends unknown[]> extends RouteOptions<Context> {
@@ -31,11 +30,7 @@ export function parseRoutes<Context extends unknown[]>(
   assertRouteCost('manifest.defaults.cost', defaults.cost)
   const prefix = assertBasePath(manifest.basePath ?? '')
   if (!Array.isArray(routes) || routes.length === 0) {
-    throw new ConfigError(
-      'invalid_option',
-      'manifest.routes',
-      'must be a list of at least one route',
-    )
+    throw invalidOption('manifest.routes', 'must be a list of at least one route')
   }
   const entries = (routes as Manifest<Context>['routes']).map((input, index) => {
     const path = pathOf(index)
@@ -49,7 +44,7 @@ export function parseRoutes<Context extends unknown[]>(
   const ids = new Set<string>()
   for (const { path, route } of entries) {
     if (ids.has(route.id)) {
-      throw new ConfigError('invalid_option', `${path}.id`, 'must not be that of another route')
+      throw invalidOption(`${path}.id`, 'must not be that of another route')
     }
     ids.add(route.id)
   }
@@ -63,7 +58,7 @@ function adapterRoute<Context extends unknown[]>(
   defaults: { readonly methods?: readonly string[]; readonly cost?: RouteCost<Context> },
 ): AdapterRoute<Context> {
   if (typeof options.path !== 'string' || !options.path.startsWith('/')) {
-    throw new ConfigError('invalid_option', option, 'must be a pattern that starts with "/"')
+    throw invalidOption(option, 'must be a pattern that starts with "/"')
   }
   const path = options.path === '/' && prefix !== '' ? prefix : prefix + options.path
   const { id = path, methods = defaults.methods, cost = defaults.cost } = options
@@ -80,5 +75,5 @@ function assertBasePath(basePath: unknown): string {
     return basePath
   }
   const message = 'must start with "/" and not end with it'
-  throw new ConfigError('invalid_option', 'manifest.basePath', message)
+  throw invalidOption('manifest.basePath', message)
 }

@@ -2,7 +2,7 @@ import type { PolicyRule } from '../policies/policy.ts'
 import type { ManifestRoute } from './types.ts'
 import type { RouteEntry } from './routes.ts'
 import type { RuleEntry } from './policies.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { assertPer } from '../subject.ts'
 import { parseRouteLimits, withRouteLimits, type RouteLimits } from './limits.ts'
@@ -70,13 +70,13 @@ function assertRpm(path: string, { rpm, burst, per }: RpmOptions): void {
   if (rpm !== undefined) return
   const unused = burst !== undefined ? 'burst' : per !== undefined ? 'per' : undefined
   if (unused === undefined) return
-  throw new ConfigError('invalid_option', `${path}.${unused}`, 'must be left out without "rpm"')
+  throw invalidOption(`${path}.${unused}`, 'must be left out without "rpm"')
 }
 
 function perWithRoute(path: string, per: unknown): readonly string[] {
   if (per === undefined) return ['route']
   if (!Array.isArray(per)) {
-    throw new ConfigError('invalid_option', path, 'must be a list of dimensions, or left out')
+    throw invalidOption(path, 'must be a list of dimensions, or left out')
   }
   assertPer(path, per)
   return [...new Set([...(per as string[]), 'route'])]

@@ -1,7 +1,12 @@
 /* The function `regional`: a store in one of several regions, which share limits that one region, home, counts. */
 import type { PolicyRule } from '../policies/policy.ts'
-import { ConfigError, StoreError } from '../errors.ts'
-import { assertKnownOptions, assertName, assertOptions } from '../internal/validation.ts'
+import { StoreError } from '../errors.ts'
+import {
+  assertKnownOptions,
+  assertName,
+  assertOptions,
+  invalidOption,
+} from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { canBeLeased } from '../leases/lease.ts'
 import { keyPrefix } from '../policies/rules.ts'
@@ -47,7 +52,7 @@ export function regional(options: RegionalOptions): PlacedStore {
   const { perRegion = [] } = options
   if (!Array.isArray(perRegion)) {
     const rule = 'must be a list of names of policies'
-    throw new ConfigError('invalid_option', 'regional.perRegion', rule, perRegion)
+    throw invalidOption('regional.perRegion', rule, perRegion)
   }
   for (const name of perRegion as readonly unknown[]) assertName('regional.perRegion', name)
   const { store: here } = countAnswers(HERE, assertStore('regional.here', options.here))
@@ -155,5 +160,5 @@ function assertCounted(rule: PolicyRule, perRegion: ReadonlySet<string>): void {
   const message = isLeased(rule)
     ? `must not have "${name}", which is leased: home counts it for all regions`
     : `must have "${name}", which each region then counts by itself${canBeLeased(rule) ? `; or lease it, as lease(${name}), for one limit over all regions` : ''}`
-  throw new ConfigError('invalid_option', 'regional.perRegion', message)
+  throw invalidOption('regional.perRegion', message)
 }

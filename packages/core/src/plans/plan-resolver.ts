@@ -1,11 +1,11 @@
 import type { Extension, ExtensionOptions } from '../limiter/extensions.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import {
   assertFunction,
   assertKnownOptions,
   assertPositiveInteger,
+  invalidOption,
 } from '../internal/validation.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
 import { extensionHandle } from '../limiter/runtime.ts'
@@ -69,11 +69,7 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
 
   const connect: ExtensionOptions['connect'] = ({ plans, clock, records, problem }) => {
     if (plans === undefined) {
-      throw new ConfigError(
-        'invalid_option',
-        'plans',
-        'must be set: planResolver names one of them',
-      )
+      throw invalidOption('plans', 'must be set: planResolver names one of them')
     }
     const search = new PlanSearch({
       records: new PlanRecords(records, cacheMs),

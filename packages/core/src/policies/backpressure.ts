@@ -1,5 +1,4 @@
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { assertKnownOptions, assertPositiveInteger, invalidOption } from '../internal/validation.ts'
 
 /** Options of `backpressure`. */
 export interface BackpressureOptions {
@@ -27,12 +26,7 @@ export function backpressure(options: BackpressureOptions = {}): Backpressure {
   assertKnownOptions('backpressure', options, ['from', 'maxMs'])
   const { from = 0.8, maxMs = 2_000 } = options
   if (!(typeof from === 'number' && from >= 0 && from < 1)) {
-    throw new ConfigError(
-      'invalid_option',
-      'backpressure.from',
-      'must be a number from 0 to below 1',
-      from,
-    )
+    throw invalidOption('backpressure.from', 'must be a number from 0 to below 1', from)
   }
   assertPositiveInteger('backpressure.maxMs', maxMs, 30_000)
   return Object.freeze({

@@ -2,7 +2,7 @@
 import type { LimitContext } from './limit.ts'
 import type { PolicyRule } from './policy.ts'
 import type { Rollout } from './rollout.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { hash } from '../internal/hash.ts'
 import { assertPer, encodePartition, lacksDimension, type Subject } from '../subject.ts'
 
@@ -26,7 +26,7 @@ export interface Kind {
 export function ruleBeside(kind: Kind, policy: unknown): PolicyRule {
   const { factory, suffix, refusal, ofStripes } = kind
   const fail = (message: string): never => {
-    throw new ConfigError('invalid_option', `${factory}.policy`, message)
+    throw invalidOption(`${factory}.policy`, message)
   }
   const rules: unknown = typeof policy === 'function' && policy.length === 0 ? policy() : undefined
   const [rule, ...others] = (Array.isArray(rules) ? rules : []) as PolicyRule[]
@@ -81,7 +81,7 @@ export function assertBetween({ factory }: Kind, value: unknown): readonly strin
   const option = `${factory}.between`
   if (Array.isArray(value) && value.length > 0) return assertPer(option, value) as readonly string[]
   const message = 'must be a list of dimensions, such as ["tenant"]'
-  throw new ConfigError('invalid_option', option, message, value)
+  throw invalidOption(option, message, value)
 }
 
 /** Returns the rollout of a policy beside another: that of its limit, for the same partitions. */

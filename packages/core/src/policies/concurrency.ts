@@ -4,6 +4,7 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slotsAlgorithm } from '../algorithms/slots.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { defineRule, createPolicy } from './define-rule.ts'
 
 /** Options of `concurrency`. */
@@ -42,12 +43,7 @@ export function concurrency<const Partition extends Per, Name extends string = A
     throw new ConfigError('unknown_option', `concurrency.${option}`, message)
   }
   if (typeof options?.limit === 'number' && options.limit > MAX_SLOTS) {
-    throw new ConfigError(
-      'invalid_option',
-      'concurrency.limit',
-      `must be at most ${MAX_SLOTS}`,
-      options.limit,
-    )
+    throw invalidOption('concurrency.limit', `must be at most ${MAX_SLOTS}`, options.limit)
   }
   const rule = defineRule('concurrency', options as ConcurrencyOptions, ['maxDuration'], () => {
     const windowMs = durationMs('concurrency.maxDuration', options.maxDuration ?? '5m')

@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { policyOfRule } from './define-rule.ts'
 
 /** The ids of Sluice's own algorithms have no dot, so no other can be taken for one of them. */
@@ -22,5 +22,5 @@ export const definePolicy: typeof policyOfRule = (factory, options, ownOptions, 
     const { id } = config.algorithm
     if (ID.test(id)) return config
     const message = 'must have a dot, such as "myapp.gcra": ids without one are those of Sluice'
-    throw new ConfigError('invalid_option', `${factory}.algorithm.id`, message, id)
+    throw invalidOption(`${factory}.algorithm.id`, message, id)
   })

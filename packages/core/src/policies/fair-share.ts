@@ -2,8 +2,7 @@ import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { AnyLimitName, Limit, LimitContext, Units } from './limit.ts'
 import type { Policy } from './policy.ts'
 import { sharesAlgorithm as shares, type Asker } from '../algorithms/shares.ts'
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { assertKnownOptions, assertPositiveInteger, invalidOption } from '../internal/validation.ts'
 import {
   assertBetween,
   besideRule,
@@ -116,7 +115,7 @@ function numberOf(
     }
     const has = plan ? `; the plan has: ${Object.keys(plan).join()}` : ''
     const message = `must be a whole number from ${min} to ${max}, or a function that returns one${has}`
-    throw new ConfigError('invalid_option', `fairShare.${name}`, message, given)
+    throw invalidOption(`fairShare.${name}`, message, given)
   }
   if (typeof value === 'function') return (context) => assertNumber(value(context), context.plan)
   const number = assertNumber(value)
@@ -137,6 +136,6 @@ function alsoResolving(
     const units = typeof limit === 'function' ? limit(context) : limit
     if (typeof units !== 'number' || guarantee <= units) return units
     const message = `must be at most the limit, ${units}`
-    throw new ConfigError('invalid_option', 'fairShare.guarantee', message, guarantee)
+    throw invalidOption('fairShare.guarantee', message, guarantee)
   }
 }

@@ -2,7 +2,7 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { assertBurst, type AnyLimitName, type Burst } from './limit.ts'
 import { policyOfRule } from './define-rule.ts'
 
@@ -46,7 +46,7 @@ export function leakyBucket<
     const { name, wait = true, stripes = 1 } = options
     if (wait !== false && stripes !== 1) {
       const message = 'must be 1 unless wait is false: stripes do not wait for each other'
-      throw new ConfigError('invalid_option', 'leakyBucket.stripes', message)
+      throw invalidOption('leakyBucket.stripes', message)
     }
     const windowMs = durationMs('leakyBucket.window', options.window)
     const longestWait = typeof wait === 'boolean' ? ANY_WAIT : durationMs('leakyBucket.wait', wait)

@@ -1,5 +1,10 @@
-import { ConfigError } from '../errors.ts'
-import { assertLimit, assertKnownOptions, assertName, type Units } from '../internal/validation.ts'
+import {
+  assertKnownOptions,
+  assertLimit,
+  assertName,
+  invalidOption,
+  type Units,
+} from '../internal/validation.ts'
 
 /** The limits of one plan, by name: a number of units (0 allows nothing) or `'unlimited'`. */
 export type PlanLimits<Name extends string = string> = { readonly [Limit in Name]: Units }
@@ -41,7 +46,7 @@ export function definePlans<Plan extends string, Name extends string>(
   const names = Object.keys(plans ?? {}) as Plan[]
   const [first] = names
   if (first === undefined) {
-    throw new ConfigError('invalid_option', 'definePlans', 'must define at least one plan', plans)
+    throw invalidOption('definePlans', 'must define at least one plan', plans)
   }
   const limitNames = Object.keys(plans[first] ?? {}) as Name[]
   // A Map, so that "constructor" and "__proto__" are unknown plans, not inherited properties.
@@ -57,12 +62,7 @@ export function definePlans<Plan extends string, Name extends string>(
   }
   const defaultPlan = options.defaultPlan ?? first
   if (!byName.has(defaultPlan)) {
-    throw new ConfigError(
-      'invalid_option',
-      'definePlans.defaultPlan',
-      'must be the name of a plan',
-      defaultPlan,
-    )
+    throw invalidOption('definePlans.defaultPlan', 'must be the name of a plan', defaultPlan)
   }
   return Object.freeze({
     names,

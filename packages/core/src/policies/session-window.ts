@@ -3,7 +3,7 @@ import type { AnyLimitName } from './limit.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { sessionLengthAlgorithm, sessionWindowAlgorithm } from '../algorithms/session-window.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { policyOfRule } from './define-rule.ts'
 
 /** The end of a session by its length, and by a pause if there is `idle`, too. */
@@ -50,13 +50,13 @@ export function sessionWindow<
     // A stripe that nobody hits for a while would be free again in the middle of the session.
     if (((options as Partial<PolicyOptions>).stripes ?? 1) !== 1) {
       const message = 'must be left out: each stripe would end by itself, within a session'
-      throw new ConfigError('invalid_option', 'sessionWindow.stripes', message)
+      throw invalidOption('sessionWindow.stripes', message)
     }
     const { length, idle } = options
     if (length === undefined && idle === undefined) {
       const message =
         'must be a duration such as "5h", unless idle is one: nothing else ends a session'
-      throw new ConfigError('invalid_option', 'sessionWindow.length', message)
+      throw invalidOption('sessionWindow.length', message)
     }
     const idleMs = idle === undefined ? 0 : durationMs('sessionWindow.idle', idle)
     // A policy of `idle` alone goes on with the counts of its key.

@@ -3,8 +3,7 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { counterAlgorithm } from '../algorithms/counter.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { ConfigError } from '../errors.ts'
-import { assertPositiveInteger } from '../internal/validation.ts'
+import { assertPositiveInteger, invalidOption } from '../internal/validation.ts'
 import { policyOfRule } from './define-rule.ts'
 
 /** Options of `slidingWindowCounter`. */
@@ -49,7 +48,7 @@ export function slidingWindowCounter<
     const segments = assertPositiveInteger(option, segmentCount, MAX_SEGMENTS)
     if (windowMs % segments !== 0) {
       const message = 'must divide the window into whole milliseconds'
-      throw new ConfigError('invalid_option', option, message)
+      throw invalidOption(option, message)
     }
     return {
       algorithm: counterAlgorithm,

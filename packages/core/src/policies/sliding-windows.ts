@@ -2,8 +2,13 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
 import { sharedLogAlgorithm, SUM_MODULUS } from '../algorithms/shared-log.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, MAX_UNITS, assertOptions, assertName } from '../internal/validation.ts'
+import {
+  assertKnownOptions,
+  assertName,
+  assertOptions,
+  invalidOption,
+  MAX_UNITS,
+} from '../internal/validation.ts'
 import { assertLimitOption, type AnyLimitName, type Limit } from './limit.ts'
 import { defineRule, createPolicy } from './define-rule.ts'
 
@@ -66,7 +71,7 @@ function parseWindows(option: string, { windows }: SlidingWindowsOptions): Map<s
     })
   }
   if (parsed.size > 0) return parsed
-  throw new ConfigError('invalid_option', option, 'must name at least one window')
+  throw invalidOption(option, 'must name at least one window')
 }
 
 /** Defines a rule for each window. All of them count in one log. */
@@ -79,7 +84,7 @@ export function defineLogRules(
   for (const option of ['limit', 'stripes'] as const) {
     if ((options as Partial<PolicyOptions>)[option] === undefined) continue
     const message = 'must be left out: each window has its own limit, and all count in one log'
-    throw new ConfigError('invalid_option', `${factory}.${option}`, message)
+    throw invalidOption(`${factory}.${option}`, message)
   }
   const { unit = 'request' } = options
   const name = assertName(`${factory}.name`, options.name)

@@ -1,6 +1,10 @@
 import type { Cost } from '../cost.ts'
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, isUnits, MUST_BE_UNITS } from '../internal/validation.ts'
+import {
+  assertKnownOptions,
+  invalidOption,
+  isUnits,
+  MUST_BE_UNITS,
+} from '../internal/validation.ts'
 import { routeIds } from '../internal/route-ids.ts'
 import { bySpecificity, compilePattern, isOpen, matches, shapeOf, type Pattern } from './pattern.ts'
 import { readingsOf } from './readings.ts'
@@ -87,12 +91,7 @@ export function compileRoutes<
   optionOf: (index: number) => string = (index) => `routes[${index}]`,
 ): RouteMatcher<Context, PlatformRequest> {
   if (!Array.isArray(routes) || routes.length === 0) {
-    throw new ConfigError(
-      'invalid_option',
-      'routes',
-      'must be a list of at least one route',
-      routes,
-    )
+    throw invalidOption('routes', 'must be a list of at least one route', routes)
   }
   const shapes = new Set<string>()
   const candidates = (routes as readonly RouteInput<Context, PlatformRequest>[])
@@ -136,10 +135,10 @@ function compileRoute<Context extends unknown[], PlatformRequest extends Request
   const isPath = typeof path === 'string' && path.startsWith('/') && !UNMATCHABLE.test(path)
   const patterns = isPath ? compilePattern(path) : undefined
   if (patterns === undefined) {
-    throw new ConfigError('invalid_option', `${option}.path`, MUST_BE_PATTERN, path)
+    throw invalidOption(`${option}.path`, MUST_BE_PATTERN, path)
   }
   if (typeof id !== 'string' || id === '') {
-    throw new ConfigError('invalid_option', `${option}.id`, 'must be a non-empty string', id)
+    throw invalidOption(`${option}.id`, 'must be a non-empty string', id)
   }
   const names =
     options.methods === undefined ? undefined : assertMethods(`${option}.methods`, options.methods)
@@ -149,12 +148,7 @@ function compileRoute<Context extends unknown[], PlatformRequest extends Request
   for (const method of new Set(methods ?? [''])) {
     const shape = `${method} ${shapeOf(patterns)}`
     if (shapes.has(shape)) {
-      throw new ConfigError(
-        'invalid_option',
-        `${option}.path`,
-        'must not be that of another route',
-        path,
-      )
+      throw invalidOption(`${option}.path`, 'must not be that of another route', path)
     }
     shapes.add(shape)
   }
@@ -181,7 +175,7 @@ export function assertMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
   const message = `must be a list of at least one of ${METHODS.join(', ')}`
-  throw new ConfigError('invalid_option', option, message, methods)
+  throw invalidOption(option, message, methods)
 }
 
 /** @throws ConfigError Unless `cost` is a cost, a function that returns one, or left out. */
@@ -191,5 +185,5 @@ export function assertRouteCost(option: string, cost: unknown): void {
   const units: unknown[] = byUnit ? Object.values(cost) : [cost]
   if (units.every(isUnits)) return
   const message = `${MUST_BE_UNITS}, an object of such numbers by unit, or a function that returns either`
-  throw new ConfigError('invalid_option', option, message, cost)
+  throw invalidOption(option, message, cost)
 }

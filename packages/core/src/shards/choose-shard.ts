@@ -1,7 +1,6 @@
 /* The stores of `sharded` by name, and the choice of the one that counts a place. */
-import { ConfigError } from '../errors.ts'
 import { hash } from '../internal/hash.ts'
-import { assertKnownOptions, assertName } from '../internal/validation.ts'
+import { assertKnownOptions, assertName, invalidOption } from '../internal/validation.ts'
 import { HOME } from '../stores/placed/places-by.ts'
 
 type Weights = Readonly<Partial<Record<string, number>>>
@@ -34,24 +33,24 @@ export function shardList(
   assertKnownOptions(`${option}.weights`, weights, names)
   const twice = names.find((name, at) => names.indexOf(name) < at)
   if (twice !== undefined) {
-    throw new ConfigError('invalid_option', `${option}.stores`, 'must have each name once', twice)
+    throw invalidOption(`${option}.stores`, 'must have each name once', twice)
   }
   const shards = names.map((name): Weighted => {
     assertName(`${option}.stores`, name)
     const { [name]: weight = 1 } = weights
     if (typeof weight !== 'number' || !(weight >= 0 && weight <= 1_000)) {
       const rule = 'must be a number from 0 to 1000'
-      throw new ConfigError('invalid_option', `${option}.weights.${name}`, rule, weight)
+      throw invalidOption(`${option}.weights.${name}`, rule, weight)
     }
     return { name, weight }
   })
   if (home !== undefined && !names.includes(home)) {
     const rule = `must be the name of a store: ${names.join(', ')}`
-    throw new ConfigError('invalid_option', `${option}.home`, rule, home)
+    throw invalidOption(`${option}.home`, rule, home)
   }
   if (shards.some(({ weight }) => weight > 0)) return { shards, home }
   const rule = 'must have a store with a weight above 0'
-  throw new ConfigError('invalid_option', `${option}.stores`, rule)
+  throw invalidOption(`${option}.stores`, rule)
 }
 
 /**

@@ -1,10 +1,9 @@
 /* The entry `moves`: tenants that another store of `sharded` counts from now on take their counts along. */
 import type { MovedFrom } from './sharded.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigError } from '../errors.ts'
 import { decisionsOf, type Operation, type Store } from '../stores/store.ts'
 import { RecentItems } from '../internal/recent-items.ts'
-import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertOptions, invalidOption } from '../internal/validation.ts'
 import { withMarkers, type Copy } from './fence.ts'
 import { ARRIVE, DEPART, FIND_ARRIVED, FORGET } from './hand-over.ts'
 import { shardList } from './choose-shard.ts'
@@ -40,7 +39,7 @@ export function movedFrom(options: MovedFromOptions): MovedFrom {
   assertKnownOptions('movedFrom', options, ['stores', 'weights', 'home'])
   const { stores, weights = {}, home } = options
   if (!Array.isArray(stores)) {
-    throw new ConfigError('invalid_option', 'movedFrom.stores', 'must be a list of names', stores)
+    throw invalidOption('movedFrom.stores', 'must be a list of names', stores)
   }
   const list = shardList('movedFrom', stores as readonly string[], weights, home)
   return Object.freeze<MovedFrom>({ name: 'movedFrom', ...list, create: moves })

@@ -1,8 +1,8 @@
 /* The function `sharded`: a store of several stores, each of which has its own tenants. */
 import { systemClock } from '../clock.ts'
-import { ConfigError } from '../errors.ts'
+import type { ConfigError } from '../errors.ts'
 import { RecentItems } from '../internal/recent-items.ts'
-import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertOptions, invalidOption } from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { assertStore, type Store } from '../stores/store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from '../stores/placed/placed-store.ts'
@@ -125,8 +125,7 @@ function listBefore(from: MovedFrom, names: readonly string[], now: ShardList): 
   return before
 }
 
-const invalidFrom = (rule: string): ConfigError =>
-  new ConfigError('invalid_option', 'sharded.from', rule)
+const invalidFrom = (rule: string): ConfigError => invalidOption('sharded.from', rule)
 
 /** Returns the store of a member, which is first asked whether it has this process' list of stores. */
 function joined(member: Member, joining: Joining): Store {

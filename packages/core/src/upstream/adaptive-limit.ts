@@ -3,12 +3,13 @@ import type { Extension } from '../limiter/extensions.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Bounds } from './adaptation.ts'
 import { systemClock, type Clock } from '../clock.ts'
-import { ConfigError } from '../errors.ts'
+import type { ConfigError } from '../errors.ts'
 import {
   assertFunction,
   assertKnownOptions,
   assertName,
   assertPositiveInteger,
+  invalidOption,
 } from '../internal/validation.ts'
 import { runInBackground } from '../internal/background.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
@@ -75,7 +76,7 @@ export function adaptiveLimit(options: AdaptiveLimitOptions): AdaptiveLimit {
       const rule = context.policies.find((policy) => policy.name === name && !policy.follows)
       if (follower) {
         const message = 'must be in one limiter: make another for this one'
-        throw new ConfigError('invalid_option', 'extensions.adaptiveLimit', message, name)
+        throw invalidOption('extensions.adaptiveLimit', message, name)
       }
       const own = new Follower(context, ...assertFollows(rule, name, min), samples)
       follower = own
@@ -101,7 +102,7 @@ export function adaptiveLimit(options: AdaptiveLimitOptions): AdaptiveLimit {
       assertKnownOptions('observe', callOptions, ['signal'])
       if (!follower) {
         const rule = `must have the adaptive limit of "${name}", as in createLimiter({ extensions: [limit] })`
-        throw new ConfigError('invalid_option', 'extensions', rule)
+        throw invalidOption('extensions', rule)
       }
       const startedAt = clock()
       const end = samples.begin(startedAt)
@@ -144,4 +145,4 @@ function assertFollows(
 }
 
 const invalid = (option: string, rule: string, value: unknown): ConfigError =>
-  new ConfigError('invalid_option', `adaptiveLimit.${option}`, rule, value)
+  invalidOption(`adaptiveLimit.${option}`, rule, value)

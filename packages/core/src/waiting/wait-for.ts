@@ -1,7 +1,7 @@
 /* The function `waitFor`: a limiter whose requests wait until they fit. */
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
+import { assertFunction, assertKnownOptions, invalidOption } from '../internal/validation.ts'
 import { decide } from '../limiter/decide.ts'
 import { limiterOf, type Limiter } from '../limiter/limiter.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
@@ -32,7 +32,7 @@ export function waitFor<Dimension extends string, Unit extends string, Plan exte
   const { onWaited, signal } = options
   if (onWaited !== undefined) assertFunction('waitFor.onWaited', onWaited)
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    throw new ConfigError('invalid_option', 'waitFor.signal', 'must be an AbortSignal', signal)
+    throw invalidOption('waitFor.signal', 'must be an AbortSignal', signal)
   }
   const waitMs = assertWait('waitFor.wait', wait)
   return limiterOf(waitingRuntime('waitFor', limiter, waitMs, options))
@@ -59,7 +59,7 @@ export function waitingRuntime(
     return { ...runtime, wait }
   }
   const message = 'must have a policy with a line: waitingLine(slidingWindow({ … }))'
-  throw new ConfigError('invalid_option', `${factory}.limiter`, message)
+  throw invalidOption(`${factory}.limiter`, message)
 }
 
 /** Returns a wait in milliseconds. @throws ConfigError Unless it is from a second to 5 minutes. */

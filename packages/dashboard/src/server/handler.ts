@@ -1,5 +1,5 @@
-import { ConfigError } from '@sluice/core'
-import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
+import type { ConfigError } from '@sluice/core'
+import { assertFunction, assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import { stateOf, type Dashboard } from './dashboard.ts'
 import { isOfAnotherSite } from './site.ts'
 import { streamView } from './stream.ts'
@@ -114,4 +114,4 @@ function isLocalDevelopment(request: Request): boolean {
 const refuse = (status: number, message: string): Response => Response.json({ message }, { status })
 
 const invalid = (option: string, message: string): ConfigError =>
-  new ConfigError('invalid_option', `dashboardHandler.${option}`, message)
+  invalidOption(`dashboardHandler.${option}`, message)

@@ -1,5 +1,5 @@
-import { ConfigError, StoreError, definitionOf, type Limiter } from '@sluice/core'
-import { assertKnownOptions, assertName } from '@sluice/core/internal'
+import { StoreError, definitionOf, type Limiter } from '@sluice/core'
+import { assertKnownOptions, assertName, invalidOption } from '@sluice/core/internal'
 import type { AnswerWhy } from '../server/handler.ts'
 import type { WhyAnswer, WhyQuestion } from './answer.ts'
 import { explainNow, partsOf } from './now.ts'
@@ -31,11 +31,7 @@ export function whyDenied(
   const all = new Map(Object.entries(limiters ?? {}))
   const [first] = [...all]
   if (!first) {
-    throw new ConfigError(
-      'invalid_option',
-      'whyDenied',
-      'needs a limiter, such as { api: limiter }',
-    )
+    throw invalidOption('whyDenied', 'needs a limiter, such as { api: limiter }')
   }
   const names = [...all.keys()]
   // Each must be a limiter.

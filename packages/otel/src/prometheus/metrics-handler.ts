@@ -1,4 +1,5 @@
-import { ConfigError, extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
+import { extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
 import { adaptedLimitOf } from '@sluice/core/internal/limiter'
 import { shareUsed } from '../decision-facts.ts'
 import { METRICS, type Metric } from '../metric-table.ts'
@@ -83,7 +84,7 @@ function assertBudgets(
       const lacking = per.find((dimension) => known.get(dimension) === undefined)
       if (lacking === undefined) continue
       const message = `lacks ${lacking}, by which policy "${policy}" counts; name it beside the others`
-      throw new ConfigError('invalid_option', `${name}.budgets[${index}]`, message)
+      throw invalidOption(`${name}.budgets[${index}]`, message)
     }
   }
 }

@@ -1,4 +1,5 @@
-import { ConfigError, type Limiter } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
+import type { Limiter } from '@sluice/core'
 import { removeCounters } from '../counters/remove-counters.ts'
 import { PERIOD_MS, periodKey } from '../hours.ts'
 import type { StoredPeriod } from '../rows.ts'
@@ -42,5 +43,5 @@ const isId = (id: unknown): boolean => typeof id === 'string' && id !== ''
 function assertIds(tenants: unknown): void {
   if (Array.isArray(tenants) && tenants.length > 0 && tenants.every(isId)) return
   const message = 'must be a list of ids, such as ["acme"]'
-  throw new ConfigError('invalid_option', 'forgetUsage.tenants', message, tenants)
+  throw invalidOption('forgetUsage.tenants', message, tenants)
 }

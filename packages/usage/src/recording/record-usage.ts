@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   defineExtension,
   durationMs,
   extensionHandle,
@@ -10,7 +9,12 @@ import {
   type Limiter,
   type WaitUntil,
 } from '@sluice/core'
-import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertPositiveInteger,
+  invalidOption,
+} from '@sluice/core/internal'
 import { CounterFlush } from '../counters/counter-flush.ts'
 import { dayOf, PERIOD_MS, periodKey } from '../hours.ts'
 import type { StoredPeriod } from '../rows.ts'
@@ -146,7 +150,7 @@ function assertDimensions(names: readonly unknown[]): void {
   if (Array.isArray(names) && names.every(isNew)) return
   const message =
     'must be a list of other dimensions than tenant, route, model and plan, such as ["team"]'
-  throw new ConfigError('invalid_option', 'recordUsage.dimensions', message, names)
+  throw invalidOption('recordUsage.dimensions', message, names)
 }
 
 /**

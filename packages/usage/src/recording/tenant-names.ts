@@ -1,4 +1,4 @@
-import { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import { UNKNOWN } from '../rows.ts'
 import { MAX_TEXT } from './cell.ts'
 
@@ -33,7 +33,7 @@ export function assertTenantForm(factory: string, form: TenantForm): void {
   const secret: unknown = (form as Partial<Exclude<TenantForm, string>> | null)?.secret
   if (typeof secret === 'function' || (typeof secret === 'string' && secret !== '')) return
   const message = 'must be "plain", "hashed" or { secret }, a text or a function that returns it'
-  throw new ConfigError('invalid_option', `${factory}.tenants`, message)
+  throw invalidOption(`${factory}.tenants`, message)
 }
 
 type Hash = (bytes: Uint8Array<ArrayBuffer>) => Promise<string>

@@ -1,4 +1,4 @@
-import { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import { readCounters } from '../counters/read-counters.ts'
 import { PERIOD_MS, periodKey } from '../hours.ts'
 import type { UsageHandle } from '../recording/record-usage.ts'
@@ -32,7 +32,7 @@ export function storedRange(
   const from = Math.floor((start ?? to - count * length) / length) * length
   if (from < to && (to - from) / length <= MAX_PERIODS) return { from, to }
   const message = `must be before usage.to, by at most ${MAX_PERIODS} hours or days`
-  throw new ConfigError('invalid_option', 'usage.from', message)
+  throw invalidOption('usage.from', message)
 }
 
 /** Reads hours or days as they are stored. @throws StoreError When the store fails. */
@@ -68,5 +68,5 @@ export function timeOf(option: string, time: Time): number {
   const ms = new Date(time).getTime()
   if (ms >= 0) return ms
   const message = 'must be a date, milliseconds since 1970, or a text such as "2026-11-22"'
-  throw new ConfigError('invalid_option', option, message, time)
+  throw invalidOption(option, message, time)
 }

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../errors.ts'
+import { invalidOption } from '../../internal/validation.ts'
 import { errorResponse, type DenialFormat } from './format.ts'
 
 /** The response to a request that is turned away before the limits are checked. */
@@ -31,12 +31,7 @@ export class Refusal {
   constructor(options: RefusalOptions) {
     const { status } = options
     if (!Number.isInteger(status) || status < 400 || status > 599) {
-      throw new ConfigError(
-        'invalid_option',
-        'refuse.status',
-        'must be a whole number from 400 to 599',
-        status,
-      )
+      throw invalidOption('refuse.status', 'must be a whole number from 400 to 599', status)
     }
     this.options = options
   }

@@ -1,6 +1,6 @@
 import type { WaitUntil } from '../../internal/background.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { ConfigError } from '../../errors.ts'
+import { invalidOption } from '../../internal/validation.ts'
 
 /** A limiter, or a function that creates it at the first request; its result is kept. */
 export type LimiterSource<Context extends unknown[] = []> =
@@ -32,12 +32,7 @@ export function limiterFrom<Context extends unknown[]>(
 ): (...context: Context) => Limiter {
   if (typeof source === 'function') return keep(source)
   if (typeof source?.check === 'function') return () => source
-  throw new ConfigError(
-    'invalid_option',
-    option,
-    'must be a limiter or a function that creates one',
-    source,
-  )
+  throw invalidOption(option, 'must be a limiter or a function that creates one', source)
 }
 
 /** A platform's object that keeps work running past the response, such as a Worker's `ctx`. */

@@ -1,5 +1,4 @@
-import { ConfigError } from '../../errors.ts'
-import { isUnits } from '../../internal/validation.ts'
+import { invalidOption, isUnits } from '../../internal/validation.ts'
 
 /** The default of `maxDelayMs`. */
 export const DEFAULT_MAX_DELAY_MS = 30_000
@@ -11,7 +10,7 @@ const LONGEST_DELAY_MS = 3_600_000
 export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX_DELAY_MS): number {
   if (isUnits(maxDelayMs) && maxDelayMs <= LONGEST_DELAY_MS) return maxDelayMs
   const message = `must be a whole number of milliseconds from 0 (no delay) to ${LONGEST_DELAY_MS}`
-  throw new ConfigError('invalid_option', option, message, maxDelayMs)
+  throw invalidOption(option, message, maxDelayMs)
 }
 
 /**

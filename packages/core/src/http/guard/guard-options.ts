@@ -5,11 +5,11 @@ import type { KeepLimiter } from './context.ts'
 import type { GuessLimit } from '../guess-limit.ts'
 import type { Refusal } from '../answers/refusal.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
-import { ConfigError } from '../../errors.ts'
 import {
   assertFunction,
   assertKnownOptions,
   assertOneOf,
+  invalidOption,
   type OptionRule,
   type OptionRules,
 } from '../../internal/validation.ts'
@@ -120,7 +120,7 @@ export const STAGE_RULES: Readonly<Record<StageOption, OptionRule>> = {
   maxDelayMs: assertMaxDelay,
   unauthenticated(option, value) {
     if (typeof (value as Partial<GuessLimit> | null)?.around === 'function') return
-    throw new ConfigError('invalid_option', option, 'must be created by limitGuesses', value)
+    throw invalidOption(option, 'must be created by limitGuesses', value)
   },
   preflight: (option, value) => assertOneOf(option, value, ['limit', 'pass']),
   headers: assertHeaderStyles,

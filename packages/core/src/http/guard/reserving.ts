@@ -5,9 +5,8 @@ import type { Limiter } from '../../limiter/limiter.ts'
 import type { Settled } from '../../reservations/settle.ts'
 import type { Subject } from '../../subject.ts'
 import type { AllowedRequest, ChargingCost, RequestReservation } from './charging-cost.ts'
-import { ConfigError } from '../../errors.ts'
 import { durationMs } from '../../internal/duration.ts'
-import { assertKnownOptions } from '../../internal/validation.ts'
+import { assertKnownOptions, invalidOption } from '../../internal/validation.ts'
 import { slotRelease } from '../../reservations/slot-release.ts'
 import { reserve, type ReserveOptions } from '../../reservations/reserve.ts'
 import { assertRouteCost, type RouteCost } from '../../routes/matcher.ts'
@@ -65,7 +64,7 @@ export function reservationOf(request: Request): RequestReservation {
   if (reservation !== undefined) return reservation
   const message =
     'must be the very request that the handler got, to a route with cost: reserving(…)'
-  throw new ConfigError('invalid_option', 'reservationOf.request', message)
+  throw invalidOption('reservationOf.request', message)
 }
 
 async function reserveRequest(

@@ -3,6 +3,7 @@ import type { Subject } from '../../subject.ts'
 import { writeOperation } from '../../limiter/records.ts'
 import { systemClock, type Clock } from '../../clock.ts'
 import { ConfigError } from '../../errors.ts'
+import { invalidOption } from '../../internal/validation.ts'
 import { hex } from '../../internal/hex.ts'
 import { randomId } from '../../internal/random-id.ts'
 
@@ -79,8 +80,7 @@ export function createHandoff(
   { singleUse, onMismatch, clock = systemClock }: HandoffOptions = {},
 ): Handoff {
   if (typeof secret !== 'string' || secret.length < 32) {
-    throw new ConfigError(
-      'invalid_option',
+    throw invalidOption(
       'secret',
       `must be a string of at least 32 characters, not ${sizeOf(secret)}`,
     )
@@ -140,7 +140,7 @@ function usesInProcess(): (id: string, expires: number, now: number) => boolean 
 function usesInStore(source: Store | (() => Store)): (id: string, now: number) => Promise<boolean> {
   if (typeof source !== 'function' && typeof source?.run !== 'function') {
     const message = `must be a store or a function that creates one, not ${typeof source}`
-    throw new ConfigError('invalid_option', 'singleUse', message)
+    throw invalidOption('singleUse', message)
   }
   let store: Store | undefined
   return async (id, now) => {

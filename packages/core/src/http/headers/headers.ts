@@ -1,6 +1,5 @@
 import type { Decision, PolicyState } from '../../decision.ts'
-import { ConfigError } from '../../errors.ts'
-import { assertOneOf } from '../../internal/validation.ts'
+import { assertOneOf, invalidOption } from '../../internal/validation.ts'
 
 /**
  * A family of headers that report the limits to a client:
@@ -75,7 +74,7 @@ export function assertHeaderStyles(option: string, styles: unknown): void {
   if (styles === false) return
   if (!Array.isArray(styles)) {
     const message = 'must be a list of styles, or false for none'
-    throw new ConfigError('invalid_option', option, message, styles)
+    throw invalidOption(option, message, styles)
   }
   for (const style of styles) assertOneOf(`${option}[]`, style, STYLE_NAMES)
 }

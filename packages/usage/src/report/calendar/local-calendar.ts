@@ -1,5 +1,5 @@
 /* The periods of a report in a time zone. */
-import { ConfigError } from '@sluice/core'
+import { invalidOption } from '@sluice/core/internal'
 import type { Anchor, PeriodStart } from '@sluice/core/calendars'
 import {
   ANCHOR_RULE,
@@ -39,7 +39,7 @@ export class LocalCalendar {
   readonly #ofMonths: Stroke
 
   constructor({ by, zone = 'UTC', on, anchor }: CalendarOptions) {
-    if (!isZone(zone)) throw new ConfigError('invalid_option', 'usage.zone', ZONE_RULE, zone)
+    if (!isZone(zone)) throw invalidOption('usage.zone', ZONE_RULE, zone)
     this.zone = zone
     // Hours are those of UTC; a time of them without an hour is the start of its day.
     this.#every = by === 'hour' ? 'day' : by
@@ -91,7 +91,7 @@ export class LocalCalendar {
   #between(from: number, to: number, at: (time: number) => Times): LocalPeriod[] {
     if (!(from < to && (to - from) / DAY_MS <= MAX_PERIODS)) {
       const message = `must be before usage.to, by at most ${MAX_PERIODS} days`
-      throw new ConfigError('invalid_option', 'usage.from', message)
+      throw invalidOption('usage.from', message)
     }
     const periods: LocalPeriod[] = []
     for (let start = from; start < to;) {
@@ -113,9 +113,9 @@ function strokeOf(
   if (anchor === undefined)
     return on === undefined ? MIDNIGHT : strokeOfStart('usage.on', every, on)
   if (on !== undefined) {
-    throw new ConfigError('invalid_option', 'usage.anchor', 'must be left out with "on"')
+    throw invalidOption('usage.anchor', 'must be left out with "on"')
   }
   const stroke = strokeOfAnchor(anchor, zone)
   if (stroke) return stroke
-  throw new ConfigError('invalid_option', 'usage.anchor', ANCHOR_RULE, anchor)
+  throw invalidOption('usage.anchor', ANCHOR_RULE, anchor)
 }

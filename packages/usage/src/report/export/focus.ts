@@ -1,5 +1,4 @@
-import { ConfigError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/internal'
+import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import { PERIOD_MS } from '../../hours.ts'
 import type { LocalPeriod, Usage, UsageRow } from '../../rows.ts'
 import { csvLine, dollars } from './csv.ts'
@@ -83,7 +82,7 @@ export function* focusCsvLines(used: Used, options: FocusOptions): Generator<str
   const { rows, by, calendar } = used
   if (by === 'week' || by === 'year') {
     const message = 'must be by hour, day or month: a row lies in one billing period'
-    throw new ConfigError('invalid_option', 'focusCsv.by', message, by)
+    throw invalidOption('focusCsv.by', message, by)
   }
   const zone = calendar && [calendar.zone]
   yield csvLine([...Object.keys(COLUMNS), ...(zone ? ['x_TimeZone'] : [])])
@@ -125,5 +124,5 @@ function utcMonth(at: number): RowTimes['month'] {
 
 function requireText(option: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new ConfigError('invalid_option', `focusCsv.${option}`, 'must be a text', value)
+  throw invalidOption(`focusCsv.${option}`, 'must be a text', value)
 }

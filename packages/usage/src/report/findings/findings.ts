@@ -1,5 +1,4 @@
-import { ConfigError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/internal'
+import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import type { Detector, Finding, FindingKind, FindingsInput } from './finding.ts'
 import { abnormalUsage } from './abnormal-usage.ts'
 import { nearCap } from './near-cap.ts'
@@ -38,10 +37,10 @@ export function findings(input: FindingsInput): Finding[] {
   assertKnownOptions('findings', input, ['hours', 'days', 'by'])
   const { hours, days = { ...hours, by: 'day', rows: [], policies: [] }, by = 'tenant' } = input
   if (hours?.by !== 'hour') {
-    throw new ConfigError('invalid_option', 'findings.hours', 'must be usage by hour')
+    throw invalidOption('findings.hours', 'must be usage by hour')
   }
   if (days.by !== 'day' || days.calendar) {
-    throw new ConfigError('invalid_option', 'findings.days', 'must be usage by day (UTC)')
+    throw invalidOption('findings.days', 'must be usage by day (UTC)')
   }
   return (Object.keys(DETECTORS) as FindingKind[]).flatMap((kind) =>
     Array.from(DETECTORS[kind]({ hours, days, by }), (finding) => ({ kind, ...finding })),
