@@ -92,8 +92,7 @@ export function rateLimit<Context extends RequestContext = RequestContext>(
  */
 export function reservationOf({ decision }: LimitedContext): RequestReservation {
   if ('settle' in decision) return decision
-  const message = 'must be reserving(…), else nothing is reserved for a procedure'
-  throw invalidOption('cost', message)
+  throw invalidOption('cost', 'must be reserving(…), else nothing is reserved for a procedure')
 }
 
 /** The body of a denial; of a call without a subject, only `error` and `message`. */

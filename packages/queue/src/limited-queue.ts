@@ -148,8 +148,7 @@ export function limitedQueue<
     const added = await runtime.store.run(operationOf(ADD, name, data))
     for (const listener of listeners) listener()
     if (added.includes('full')) {
-      const rule = `is full: it has ${maxJobs} jobs (maxJobs)`
-      throw new InputError('queue_full', 'queue', rule)
+      throw new InputError('queue_full', 'queue', `is full: it has ${maxJobs} jobs (maxJobs)`)
     }
     return jobs.map(({ id }, at) => ({ id, isNew: added[at] === 'added' }))
   }

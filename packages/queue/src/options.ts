@@ -151,8 +151,7 @@ const ID = /^[\w.:/@+=-]{1,128}$/
 
 export function assertJob(id: unknown, priority: unknown): void {
   if (typeof id !== 'string' || !ID.test(id)) {
-    const rule = 'must be 1 to 128 letters, digits or "-_.:/@+="'
-    throw new InputError('invalid_job', 'id', rule)
+    throw new InputError('invalid_job', 'id', 'must be 1 to 128 letters, digits or "-_.:/@+="')
   }
   if (Number.isInteger(priority) && (priority as number) >= 0 && (priority as number) <= 9) return
   throw new InputError('invalid_job', 'priority', 'must be a whole number from 0 (first) to 9')

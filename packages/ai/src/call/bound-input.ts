@@ -42,8 +42,7 @@ export const boundInput: CountInput = (body, bytes) => {
   const unbounded = { count: () => 0, imageTokens: NO_BOUND, unseenTokens: NO_BOUND }
   const { input } = estimated(body, unbounded)
   if (input >= NO_BOUND || hasReference(body)) {
-    const message = 'must not have images, files or references here: their tokens have no bound'
-    throw invalidBody(message)
+    throw invalidBody('must not have images, files or references here: their tokens have no bound')
   }
   return bytes + TEMPLATE_TOKENS + schemaTokens(body)
 }

@@ -79,8 +79,7 @@ export function assertPriced(
 ): Limiter {
   prices?.live?.assertIn(door, limiter)
   if (prices || !unitNamesOf(limiter).has('usd')) return limiter
-  const message = 'must be given, such as LIST_PRICES: a policy counts usd'
-  throw invalidOption(`${door}.prices`, message)
+  throw invalidOption(`${door}.prices`, 'must be given, such as LIST_PRICES: a policy counts usd')
 }
 
 /** The options that every way to limit a client has. */

@@ -16,8 +16,7 @@ export function addressOf(send: Upstream): URL {
   const { url } = send
   // A `fetch` that refuses credentials in an address quotes them.
   if (URL.canParse(url) && /^https?:\/\/[^/@]+(\/|$)/.test(url)) return new URL(url)
-  const message = 'must be an http(s) URL without credentials'
-  throw invalidOption('modelHandler.send.url', message)
+  throw invalidOption('modelHandler.send.url', 'must be an http(s) URL without credentials')
 }
 
 /**

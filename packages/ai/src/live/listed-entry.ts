@@ -40,8 +40,7 @@ export function priceIn(name: unknown, settings: unknown, terms: EntryTerms): Mo
   assertPrice(option, price)
   const valid = price as unknown as ModelPrice
   if (ratesIn(valid).some((rate) => rate > MAX_RATE)) {
-    const message = `must be at most ${MAX_RATE} micro-dollars per million tokens`
-    throw invalidOption(option, message)
+    throw invalidOption(option, `must be at most ${MAX_RATE} micro-dollars per million tokens`)
   }
   if (!terms.allowLower && isLower(valid, listedIn(terms.base, name))) {
     const message = 'is lower than in the code: set allowLower of livePrices to allow that'

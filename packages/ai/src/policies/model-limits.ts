@@ -100,8 +100,7 @@ export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
   const { models, otherModels, ...common } = options
   assertOptions('modelLimits.models', models)
   if (Object.hasOwn(models, OTHER)) {
-    const message = 'is reserved; set "otherModels" instead'
-    throw invalidOption(`modelLimits.models.${OTHER}`, message)
+    throw invalidOption(`modelLimits.models.${OTHER}`, 'is reserved; set "otherModels" instead')
   }
   const lines = new Map([...Object.entries(models), [OTHER, otherModels] as const])
   for (const [name, line] of lines) {

@@ -56,6 +56,5 @@ export function modelPolicies<const Partition extends Per>(
   add('tpm', tpm, (limit) => slidingWindow({ name: 'tpm', unit: 'token', limit, window, per }))
   add('inFlight', inFlight, (limit) => concurrency({ name: 'in-flight', limit, per }))
   if (policies.length > 0) return policies as Policy<never, never>[]
-  const message = 'must limit something, such as rpm or daily'
-  throw invalidOption('modelPolicies', message)
+  throw invalidOption('modelPolicies', 'must limit something, such as rpm or daily')
 }

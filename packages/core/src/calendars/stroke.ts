@@ -62,8 +62,7 @@ function assertWithin(option: string, value: unknown, least: number, most: numbe
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) {
     return value as number
   }
-  const message = `must be a whole number from ${least} to ${most}`
-  throw invalidOption(option, message, value)
+  throw invalidOption(option, `must be a whole number from ${least} to ${most}`, value)
 }
 
 const DAY_MS = 86_400_000

@@ -122,8 +122,7 @@ async function editTo(
     const per = cache.policies.get(policy)?.policy.per
     const lacking = subject && per !== 'global' && per?.find((name) => subject[name] === undefined)
     if (lacking) {
-      const rule = `must name "${lacking}", which "${policy}" counts by`
-      throw invalidOption(`${path}.subject`, rule)
+      throw invalidOption(`${path}.subject`, `must name "${lacking}", which "${policy}" counts by`)
     }
     const [change] = await parseChanges({ [policy]: { ...settings } }, subject, cache)
     if (!change) continue

@@ -42,8 +42,7 @@ export async function parseChanges(
         ? removeAll(configurable, subject)
         : parseChange(option, change, configurable, subject, clock())
     if (subject !== undefined && per === 'global') {
-      const message = 'must be set without a subject: per "global" has one partition'
-      throw invalidOption(option, message)
+      throw invalidOption(option, 'must be set without a subject: per "global" has one partition')
     }
     if (subject !== undefined) await encodePartitionAsync(subject, per)
     valid.push(parsed)

@@ -51,8 +51,7 @@ export function assertAuthor(
     if (text === undefined) return []
     if (typeof text === 'string' && text !== '' && text.length <= most)
       return [[name, text] as const]
-    const message = `must be a text of 1 to ${most} characters`
-    throw invalidOption(`${option}.${name}`, message)
+    throw invalidOption(`${option}.${name}`, `must be a text of 1 to ${most} characters`)
   })
   return Object.fromEntries(texts)
 }

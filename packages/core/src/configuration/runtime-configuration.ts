@@ -95,8 +95,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
 
 function assertPartitions(partitions: Partial<PartitionRecords> | null | undefined): void {
   if (partitions === undefined || typeof partitions?.connect === 'function') return
-  const message = 'must be created by partitionRecords'
-  throw invalidOption('runtimeConfiguration.partitions', message)
+  throw invalidOption('runtimeConfiguration.partitions', 'must be created by partitionRecords')
 }
 
 type AllowedSettings = readonly (readonly [policy: string, settings: readonly Setting[]])[]
@@ -107,8 +106,7 @@ function assertAllow(allow: unknown): AllowedSettings {
     const option = `${ALLOW}.${assertName(`${ALLOW}.${policy}`, policy)}`
     const list: unknown[] = Array.isArray(settings) ? settings : []
     if (list.length === 0) {
-      const message = `must be a list of at least one of "${SETTINGS.join('", "')}"`
-      throw invalidOption(option, message)
+      throw invalidOption(option, `must be a list of at least one of "${SETTINGS.join('", "')}"`)
     }
     return [policy, list.map((setting) => assertOneOf(option, setting, SETTINGS))] as const
   })

@@ -33,8 +33,7 @@ function foldersOfProcess(): Folders {
  */
 export function file(path: string): Store {
   if (typeof path !== 'string' || path === '') {
-    const rule = 'must be the path of a folder, such as ".sluice"'
-    throw invalidOption('file.path', rule, path)
+    throw invalidOption('file.path', 'must be the path of a folder, such as ".sluice"', path)
   }
 
   async function call(asked: PlaceCall): Promise<object> {

@@ -192,8 +192,7 @@ function assertAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
 
 function assertTolerance(seconds: number): number {
   if (Number.isInteger(seconds) && seconds >= 0 && seconds <= 300) return seconds
-  const message = 'must be a whole number from 0 to 300'
-  throw invalidOption('jwtSubject.clockToleranceSeconds', message)
+  throw invalidOption('jwtSubject.clockToleranceSeconds', 'must be a whole number from 0 to 300')
 }
 
 /** Returns the option, if it is set. `undefined` is an error, because it would check nothing. */

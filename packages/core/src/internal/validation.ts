@@ -148,8 +148,7 @@ export function assertShare(option: string, value: unknown): void {
 /** Returns `value` if it is a percentage, else throws. One below 1 is likely to be a share. */
 export function assertPercentage(option: string, value: unknown): number {
   if (value === 0 || (typeof value === 'number' && value >= 1 && value <= 100)) return value
-  const message = 'must be a percentage: 0, or from 1 to 100 (50 for a half)'
-  throw invalidOption(option, message, value)
+  throw invalidOption(option, 'must be a percentage: 0, or from 1 to 100 (50 for a half)', value)
 }
 
 /** Returns `value` if it is one of `allowed`, else throws. */

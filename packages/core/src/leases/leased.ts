@@ -96,6 +96,5 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
 /** @throws ConfigError When none of a limiter's rules is leased. */
 function assertOneIsLeased(policies: readonly PolicyRule[]): void {
   if (policies.some(termsOf)) return
-  const rule = 'one must be leased: the store is leased(…)'
-  throw invalidOption('policies', rule)
+  throw invalidOption('policies', 'one must be leased: the store is leased(…)')
 }

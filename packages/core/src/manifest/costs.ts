@@ -22,8 +22,7 @@ export function assertFixedCost<Context extends unknown[]>(
   const counted = new Set(rules.map(({ unit }) => unit)).add('request')
   const unknown = units.find((unit) => !counted.has(unit))
   if (unknown !== undefined) {
-    const message = `must not name the unit "${unknown}", which no policy counts`
-    throw invalidOption(option, message)
+    throw invalidOption(option, `must not name the unit "${unknown}", which no policy counts`)
   }
   const present = new Set([...units, ...DEFAULT_UNITS])
   for (const { name, unit, routes } of rules) {

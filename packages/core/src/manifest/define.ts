@@ -87,8 +87,7 @@ export function defineManifest<Context extends unknown[] = []>(
     route(id: string) {
       const route = byId.get(id)
       if (route === undefined) {
-        const message = 'must be the id of a route of the manifest'
-        throw invalidOption('route', message)
+        throw invalidOption('route', 'must be the id of a route of the manifest')
       }
       return { route: id, ...(route.cost === undefined ? {} : { cost: route.cost }) }
     },
@@ -120,8 +119,7 @@ function parseShared(
   const entries = parsePolicies('manifest.policies', policies, parts)
   for (const { path, rule } of entries) {
     if ((rule.routes ?? []).every((id) => ids.has(id))) continue
-    const message = 'must list ids of routes of the manifest'
-    throw invalidOption(`${path}.routes`, message)
+    throw invalidOption(`${path}.routes`, 'must list ids of routes of the manifest')
   }
   return entries
 }
@@ -130,8 +128,7 @@ function onlyOn(id: string, { path, rule }: RuleEntry): RuleEntry {
   if (rule.routes === undefined) {
     return { path, rule: Object.freeze({ ...rule, routes: Object.freeze([id]) }) }
   }
-  const message = 'must be left out: the policy applies to this route'
-  throw invalidOption(`${path}.routes`, message)
+  throw invalidOption(`${path}.routes`, 'must be left out: the policy applies to this route')
 }
 
 function assertDistinctNames(entries: readonly RuleEntry[]): void {

@@ -74,6 +74,5 @@ function assertBasePath(basePath: unknown): string {
   if (basePath === '' || (typeof basePath === 'string' && /^\/.*[^/]$/.test(basePath))) {
     return basePath
   }
-  const message = 'must start with "/" and not end with it'
-  throw invalidOption('manifest.basePath', message)
+  throw invalidOption('manifest.basePath', 'must start with "/" and not end with it')
 }

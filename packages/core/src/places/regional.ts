@@ -51,8 +51,7 @@ export function regional(options: RegionalOptions): PlacedStore {
   assertKnownOptions('regional', options, ['home', 'here', 'perRegion'])
   const { perRegion = [] } = options
   if (!Array.isArray(perRegion)) {
-    const rule = 'must be a list of names of policies'
-    throw invalidOption('regional.perRegion', rule, perRegion)
+    throw invalidOption('regional.perRegion', 'must be a list of names of policies', perRegion)
   }
   for (const name of perRegion as readonly unknown[]) assertName('regional.perRegion', name)
   const { store: here } = countAnswers(HERE, assertStore('regional.here', options.here))

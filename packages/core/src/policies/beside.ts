@@ -80,8 +80,7 @@ export function memberOf(rule: PolicyRule, between: readonly string[], subject: 
 export function assertBetween({ factory }: Kind, value: unknown): readonly string[] {
   const option = `${factory}.between`
   if (Array.isArray(value) && value.length > 0) return assertPer(option, value) as readonly string[]
-  const message = 'must be a list of dimensions, such as ["tenant"]'
-  throw invalidOption(option, message, value)
+  throw invalidOption(option, 'must be a list of dimensions, such as ["tenant"]', value)
 }
 
 /** Returns the rollout of a policy beside another: that of its limit, for the same partitions. */

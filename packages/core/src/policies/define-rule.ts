@@ -95,8 +95,7 @@ export function defineRule<State>(
 function assertRollout(option: string, value: Rollout | undefined, per: Per): Rollout | undefined {
   assertCreatedBy('rollout', option, value, 'isEnabled')
   if (per !== 'global' || !value?.isPartial) return value
-  const message = 'must be 0 or 100 percent with per "global"'
-  throw invalidOption(option, message)
+  throw invalidOption(option, 'must be 0 or 100 percent with per "global"')
 }
 
 function assertScope(option: string, scope: unknown, per: Per): string {

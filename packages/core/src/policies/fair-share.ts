@@ -135,7 +135,6 @@ function alsoResolving(
     if (limit === 'configured') return 'unlimited'
     const units = typeof limit === 'function' ? limit(context) : limit
     if (typeof units !== 'number' || guarantee <= units) return units
-    const message = `must be at most the limit, ${units}`
-    throw invalidOption('fairShare.guarantee', message, guarantee)
+    throw invalidOption('fairShare.guarantee', `must be at most the limit, ${units}`, guarantee)
   }
 }

@@ -120,6 +120,5 @@ export function assertCountable(
 ): number {
   if (isUnits(units) && units <= maxUnits) return units
   assertLimit(option(), units, plan && `; the plan has: ${Object.keys(plan).join()}`)
-  const message = `must be at most ${maxUnits} in this window`
-  throw invalidOption(option(), message, units)
+  throw invalidOption(option(), `must be at most ${maxUnits} in this window`, units)
 }

@@ -46,8 +46,7 @@ function assertRule(option: string, { name, params, per }: PolicyRule): void {
 }
 
 function invalidPolicy(option: string, given: unknown): ConfigError {
-  const message = 'must be created by a factory, such as slidingWindow'
-  return invalidOption(option, message, given)
+  return invalidOption(option, 'must be created by a factory, such as slidingWindow', given)
 }
 
 /** Returns the rules that count in the same keys as `rule`, including itself. */

@@ -47,8 +47,7 @@ export function slidingWindowCounter<
     const { segments: segmentCount = 1 } = options
     const segments = assertPositiveInteger(option, segmentCount, MAX_SEGMENTS)
     if (windowMs % segments !== 0) {
-      const message = 'must divide the window into whole milliseconds'
-      throw invalidOption(option, message)
+      throw invalidOption(option, 'must divide the window into whole milliseconds')
     }
     return {
       algorithm: counterAlgorithm,

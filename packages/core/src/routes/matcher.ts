@@ -174,8 +174,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QU
 export function assertMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
-  const message = `must be a list of at least one of ${METHODS.join(', ')}`
-  throw invalidOption(option, message, methods)
+  throw invalidOption(option, `must be a list of at least one of ${METHODS.join(', ')}`, methods)
 }
 
 /** @throws ConfigError Unless `cost` is a cost, a function that returns one, or left out. */

@@ -39,18 +39,15 @@ export function shardList(
     assertName(`${option}.stores`, name)
     const { [name]: weight = 1 } = weights
     if (typeof weight !== 'number' || !(weight >= 0 && weight <= 1_000)) {
-      const rule = 'must be a number from 0 to 1000'
-      throw invalidOption(`${option}.weights.${name}`, rule, weight)
+      throw invalidOption(`${option}.weights.${name}`, 'must be a number from 0 to 1000', weight)
     }
     return { name, weight }
   })
   if (home !== undefined && !names.includes(home)) {
-    const rule = `must be the name of a store: ${names.join(', ')}`
-    throw invalidOption(`${option}.home`, rule, home)
+    throw invalidOption(`${option}.home`, `must be the name of a store: ${names.join(', ')}`, home)
   }
   if (shards.some(({ weight }) => weight > 0)) return { shards, home }
-  const rule = 'must have a store with a weight above 0'
-  throw invalidOption(`${option}.stores`, rule)
+  throw invalidOption(`${option}.stores`, 'must have a store with a weight above 0')
 }
 
 /**

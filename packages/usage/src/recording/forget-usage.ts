@@ -42,6 +42,5 @@ const isId = (id: unknown): boolean => typeof id === 'string' && id !== ''
 
 function assertIds(tenants: unknown): void {
   if (Array.isArray(tenants) && tenants.length > 0 && tenants.every(isId)) return
-  const message = 'must be a list of ids, such as ["acme"]'
-  throw invalidOption('forgetUsage.tenants', message, tenants)
+  throw invalidOption('forgetUsage.tenants', 'must be a list of ids, such as ["acme"]', tenants)
 }

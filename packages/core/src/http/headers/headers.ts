@@ -73,8 +73,7 @@ const STYLE_NAMES = Object.keys(STYLES) as HeaderStyle[]
 export function assertHeaderStyles(option: string, styles: unknown): void {
   if (styles === false) return
   if (!Array.isArray(styles)) {
-    const message = 'must be a list of styles, or false for none'
-    throw invalidOption(option, message, styles)
+    throw invalidOption(option, 'must be a list of styles, or false for none', styles)
   }
   for (const style of styles) assertOneOf(`${option}[]`, style, STYLE_NAMES)
 }

@@ -90,8 +90,7 @@ export class LocalCalendar {
 
   #between(from: number, to: number, at: (time: number) => Times): LocalPeriod[] {
     if (!(from < to && (to - from) / DAY_MS <= MAX_PERIODS)) {
-      const message = `must be before usage.to, by at most ${MAX_PERIODS} days`
-      throw invalidOption('usage.from', message)
+      throw invalidOption('usage.from', `must be before usage.to, by at most ${MAX_PERIODS} days`)
     }
     const periods: LocalPeriod[] = []
     for (let start = from; start < to;) {
