@@ -16,6 +16,13 @@ export const quarterOf = (at: number): number => Math.floor((at % HOUR_MS) / QUA
 /** The start of the day that contains `at` (UTC), in epoch ms. */
 export const dayOf = (at: number): number => at - (at % DAY_MS)
 
+/** The month that contains `at` (UTC), in epoch ms. */
+export function monthOf(at: number): { readonly start: number; readonly end: number } {
+  const date = new Date(at)
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  return { start: Date.UTC(year, month), end: Date.UTC(year, month + 1) }
+}
+
 /** The length of a period in milliseconds. */
 export const PERIOD_MS: { readonly hour: number; readonly day: number } = {
   hour: HOUR_MS,

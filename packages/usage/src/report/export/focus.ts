@@ -1,5 +1,5 @@
-import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
-import { PERIOD_MS } from '../../hours.ts'
+import { assertOptionRules, assertText, invalidOption } from '@sluice/core/internal'
+import { monthOf, PERIOD_MS } from '../../hours.ts'
 import type { LocalPeriod, Usage, UsageRow } from '../../rows.ts'
 import { csvLine, dollars } from './csv.ts'
 
@@ -73,12 +73,9 @@ type Used = Pick<Usage, 'rows' | 'by' | 'calendar'>
  * @throws ConfigError When an option is unknown or missing, or rows are by week or year, which lie in no billing period.
  */
 export function* focusCsvLines(used: Used, options: FocusOptions): Generator<string> {
-  assertKnownOptions('focusCsv', options, ['billingAccount', 'provider', 'service'])
-  const all = {
-    billingAccount: requireText('billingAccount', options.billingAccount),
-    provider: requireText('provider', options.provider),
-    service: requireText('service', options.service ?? 'Model calls'),
-  }
+  const rules = { billingAccount: assertText, provider: assertText, service: assertText }
+  assertOptionRules('focusCsv', options, rules, 'billingAccount', 'provider')
+  const all = { ...options, service: options.service ?? 'Model calls' }
   const { rows, by, calendar } = used
   if (by === 'week' || by === 'year') {
     const message = 'must be by hour, day or month: a row lies in one billing period'
@@ -110,19 +107,8 @@ const time = (at: number): string => new Date(at).toISOString().replace('.000Z',
 function timesOf(start: number, { by, calendar }: Used): RowTimes {
   const within = (periods: readonly LocalPeriod[]): LocalPeriod | undefined =>
     periods.find((period) => period.start <= start && start < period.end)
-  const month = within(calendar?.months ?? []) ?? utcMonth(start)
+  const month = within(calendar?.months ?? []) ?? monthOf(start)
   if (by === 'month') return { end: month.end, month }
   const ownMs = PERIOD_MS[by === 'hour' ? by : 'day']
   return { end: within(calendar?.periods ?? [])?.end ?? start + ownMs, month }
-}
-
-function utcMonth(at: number): RowTimes['month'] {
-  const date = new Date(at)
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
-  return { start: Date.UTC(year, month, 1), end: Date.UTC(year, month + 1, 1) }
-}
-
-function requireText(option: string, value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw invalidOption(`focusCsv.${option}`, 'must be a text', value)
 }

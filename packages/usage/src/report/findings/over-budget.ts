@@ -1,5 +1,5 @@
 import type { Detector } from './finding.ts'
-import { dayOf, PERIOD_MS } from '../../hours.ts'
+import { dayOf, monthOf, PERIOD_MS } from '../../hours.ts'
 import { findByBudget } from './budgets.ts'
 import { sum, sumByTime } from './series.ts'
 import { amount, dayName, tenantName } from './words.ts'
@@ -19,8 +19,7 @@ const MARGIN = 1.05
 /** Finds budgets in dollars that will be spent before the month ends, at the pace of the last days. */
 export const overBudget: Detector = ({ days, by }) => {
   const today = dayOf(days.to - 1)
-  const monthStart = startOfMonth(today, 0)
-  const monthEnd = startOfMonth(today, 1)
+  const { start: monthStart, end: monthEnd } = monthOf(today)
   if (days.from > monthStart) return []
   return findByBudget({ usage: days, by, hasWindow: isMonth }, (budget) => {
     const { tenant, policy, unit, limit, rows } = budget
@@ -48,10 +47,4 @@ export const overBudget: Detector = ({ days, by }) => {
       evidence: { policy, limit, spent, pace, projected, endsOn: Math.floor(endsOn) },
     }
   })
-}
-
-/** The start of a day's month, or of one of the months after it (UTC). */
-function startOfMonth(day: number, later: number): number {
-  const date = new Date(day)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1)
 }
