@@ -16,11 +16,12 @@ const DATE_AND_ZONE = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\
 function parseTime(value: unknown): number {
   if (typeof value === 'number' || value instanceof Date) return new Date(value).getTime()
   const date = typeof value === 'string' ? DATE_AND_ZONE.exec(value)?.[1] : undefined
-  // `Date.parse` takes the 30th of February for the 2nd of March.
-  const isInCalendar =
-    date !== undefined && new Date(Date.parse(date) || 0).toJSON().startsWith(date)
-  return isInCalendar ? Date.parse(value as string) : Number.NaN
+  return date !== undefined && isInCalendar(date) ? Date.parse(value as string) : Number.NaN
 }
+
+/** Returns false for the 30th of February, which `Date.parse` takes for the 2nd of March. */
+export const isInCalendar = (date: string): boolean =>
+  new Date(Date.parse(date) || 0).toJSON().startsWith(date)
 
 /** Returns a time in milliseconds since the Unix epoch. @throws ConfigError When it is none. */
 export function assertTime(option: string, value: unknown): number {

@@ -28,7 +28,7 @@ const LEAST_NUMBER = 1_000
  * from 1,000 if it is written as a number.
  */
 export function durationMs(option: string, duration: unknown): number {
-  const ms = typeof duration === 'string' ? parse(duration) : duration
+  const ms = typeof duration === 'string' ? parseDuration(duration) : duration
   const least = ms === duration ? LEAST_NUMBER : 1
   if (typeof ms === 'number' && Number.isInteger(ms) && ms >= least && ms <= MAX_MS) return ms
   throw new ConfigError(
@@ -39,7 +39,8 @@ export function durationMs(option: string, duration: unknown): number {
   )
 }
 
-function parse(text: string): number {
+/** Returns a text such as `24h` in milliseconds; `NaN` if it is no duration. */
+export function parseDuration(text: string): number {
   const match = /^(\d{1,15}) ?(ms|s|m|h|d)$/.exec(text)
   return match ? Number(match[1]) * (UNIT_MS.get(match[2] ?? '') ?? Number.NaN) : Number.NaN
 }

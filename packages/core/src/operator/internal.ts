@@ -13,4 +13,5 @@ export {
 export { CHANGED } from './task.ts'
 export { stopText } from './stop-of.ts'
 export { amountOf, microDollarsOf } from './units.ts'
-export { durationOf, isInCalendar } from './until.ts'
+export { isInCalendar } from '../configuration/temporary.ts'
+export { durationOf } from './until.ts'

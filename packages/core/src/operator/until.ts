@@ -1,19 +1,13 @@
-import type { PolicyRule, RuleCalendar } from '../policies/policy.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import { isInCalendar } from '../configuration/temporary.ts'
+import { parseDuration } from '../internal/duration.ts'
 import { subjectText } from '../internal/text.ts'
 import { fullSubject, lookInStore, usedOf } from './look.ts'
 import { refuse, type Dimensions, type OperatorTask, type OperatorWords } from './task.ts'
 
-const UNIT_MS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-}
-
 /** Returns a duration such as `24h` in milliseconds; `undefined` if a text is none. */
 export function durationOf(text: string): number | undefined {
-  const [, count = '', unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
-  const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
+  const ms = /^\d{1,5}[smhd]$/.test(text) ? parseDuration(text) : 0
   return ms > 0 ? ms : undefined
 }
 
@@ -46,7 +40,7 @@ export async function untilOfPolicy(
   if (text !== 'window') return untilOf(text, words)
   const { name, algorithm, params } = rule
   const { windowEnd, endsTogether } = algorithm.traits ?? {}
-  if (rule.calendar) return endOfPeriod(rule, rule.calendar, subject, task)
+  if (rule.calendar) return endOfSpan('period', rule, subject, task)
   if (windowEnd) return new Date(windowEnd(params, Date.now()))
   if (endsTogether) return endOfSession(rule, subject, task)
   return refuse(
@@ -64,64 +58,34 @@ async function endOfSession(
     const text = `each charge moves the end of a session of ${rule.name}. Name a time or a duration`
     refuse(`${task.words.option('until')} window: ${text}`)
   }
-  assertOnePartition('session', rule, subject, task)
-  const running = await stateOf(rule, subject, task)
-  if (running && running.used > 0) return running.end
-  return refuseIdle('session', rule, subject, task)
+  return endOfSpan('session', rule, subject, task)
 }
 
-/** Returns the end of the period of a calendar that a partition is in: the stored one, which a change does not move. */
-async function endOfPeriod(
-  rule: PolicyRule,
-  { isFixed }: RuleCalendar,
+/**
+ * Returns the stored end of the session or period that a partition is in. The zone of a calendar may come from a claim that
+ * an operator does not have, so that only a `fixed` one has an end before the first charge, and one for everyone.
+ *
+ * @throws OperatorError When none runs, or a change is for everyone, and each partition has an end of its own.
+ */
+async function endOfSpan(
+  span: 'session' | 'period',
+  { name, per, routes, calendar }: PolicyRule,
   subject: Dimensions | undefined,
-  task: OperatorTask,
+  { limiter, words }: OperatorTask,
 ): Promise<Date> {
-  if (!isFixed) assertOnePartition('period', rule, subject, task)
-  const running = await stateOf(rule, subject, task)
-  // The zone of a partition may come from a claim that an operator does not have.
-  if (running && (isFixed || running.used > 0)) return running.end
-  return refuseIdle('period', rule, subject, task)
-}
-
-type Span = 'session' | 'period'
-
-/** @throws OperatorError When a change is for everyone, and each partition has an end of its own. */
-function assertOnePartition(
-  span: Span,
-  { name, per }: PolicyRule,
-  subject: Dimensions | undefined,
-  { words }: OperatorTask,
-): void {
-  if (per === 'global' || subject) return
-  const names = per.map((one) => words.dimension(one, 'NAME')).join(' ')
-  const text = `each ${span} of ${name} has an end of its own: add ${names}, or name a time`
-  refuse(`${words.option('until')} window: ${text}`)
-}
-
-/** Returns the use of a partition and the end of its window. */
-async function stateOf(
-  { name, routes }: PolicyRule,
-  subject: Dimensions | undefined,
-  { limiter }: OperatorTask,
-): Promise<{ readonly used: number; readonly end: Date } | undefined> {
+  const isFixed = calendar?.isFixed ?? false
+  const option = `${words.option('until')} window:`
+  if (!isFixed && per !== 'global' && !subject) {
+    const names = per.map((one) => words.dimension(one, 'NAME')).join(' ')
+    refuse(`${option} each ${span} of ${name} has an end of its own: add ${names}, or name a time`)
+  }
   const route = routes?.[0]
   const part = { ...(route !== undefined && { route }), ...subject }
   const { at, policies } = await lookInStore(limiter, fullSubject(limiter, part))
   const state = policies.find((one) => one.name === name)
-  return state && { used: usedOf(state), end: new Date(at + state.resetMs) }
+  if (state && (isFixed || usedOf(state) > 0)) return new Date(at + state.resetMs)
+  return refuse(
+    `${option} no ${span} of ${name} runs now for ${subjectText(subject)}. Name a time or a duration`,
+    'conflict',
+  )
 }
-
-function refuseIdle(
-  span: Span,
-  { name }: PolicyRule,
-  subject: Dimensions | undefined,
-  { words }: OperatorTask,
-): never {
-  const text = `no ${span} of ${name} runs now for ${subjectText(subject)}. Name a time or a duration`
-  return refuse(`${words.option('until')} window: ${text}`, 'conflict')
-}
-
-/** `Date` takes the 30th of February for the 2nd of March. */
-export const isInCalendar = (date: string): boolean =>
-  new Date(Date.parse(date) || 0).toJSON().startsWith(date)
