@@ -1,5 +1,5 @@
 /* The local time at which the periods of a calendar begin, as options give it. */
-import { assertKnownOptions, assertOneOf, invalidOption } from '../internal/validation.ts'
+import { assertInteger, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { localTime } from './zone.ts'
 import type { Every } from '../policies/resets.ts'
 import type { Stroke } from './periods.ts'
@@ -51,18 +51,11 @@ export function strokeOfStart(option: string, every: Every, start: PeriodStart):
   const { weekday, day, month, hour } = start
   const name = weekday && assertOneOf(`${option}.weekday`, weekday, WEEKDAYS)
   return {
-    month: assertWithin(`${option}.month`, month ?? MIDNIGHT.month, 1, 12),
-    day: assertWithin(`${option}.day`, day ?? MIDNIGHT.day, 1, 31),
+    month: assertInteger(`${option}.month`, month ?? MIDNIGHT.month, 1, 12),
+    day: assertInteger(`${option}.day`, day ?? MIDNIGHT.day, 1, 31),
     weekday: name ? WEEKDAYS.indexOf(name) : MIDNIGHT.weekday,
-    hour: assertWithin(`${option}.hour`, hour ?? MIDNIGHT.hour, 0, 23),
+    hour: assertInteger(`${option}.hour`, hour ?? MIDNIGHT.hour, 0, 23),
   }
-}
-
-function assertWithin(option: string, value: unknown, least: number, most: number): number {
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) {
-    return value as number
-  }
-  throw invalidOption(option, `must be a whole number from ${least} to ${most}`, value)
 }
 
 const DAY_MS = 86_400_000

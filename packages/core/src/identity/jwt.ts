@@ -5,6 +5,7 @@ import { ConfigError } from '../errors.ts'
 import { refuse, type Refusal } from '../http/answers/refusal.ts'
 import {
   assertFunction,
+  assertInteger,
   assertKnownOptions,
   assertPositiveInteger,
   invalidOption,
@@ -94,7 +95,9 @@ export function jwtSubject(
     'jwtSubject.maxLifetimeSeconds',
     options.maxLifetimeSeconds ?? 30 * 86_400,
   )
-  const clockTolerance = assertTolerance(options.clockToleranceSeconds ?? 5)
+  const { clockToleranceSeconds = 5 } = options
+  const tolerance = 'jwtSubject.clockToleranceSeconds'
+  const clockTolerance = assertInteger(tolerance, clockToleranceSeconds, 0, 300)
   const { clock = Date.now } = options
   assertFunction('jwtSubject.clock', clock)
   const expected = { ...textOption('issuer', options), ...textOption('audience', options) }
@@ -188,11 +191,6 @@ function assertAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
       ? 'must list public-key algorithms, such as ["RS256"]'
       : 'must list HMAC algorithms, such as ["HS256"]',
   )
-}
-
-function assertTolerance(seconds: number): number {
-  if (Number.isInteger(seconds) && seconds >= 0 && seconds <= 300) return seconds
-  throw invalidOption('jwtSubject.clockToleranceSeconds', 'must be a whole number from 0 to 300')
 }
 
 /** Returns the option, if it is set. `undefined` is an error, because it would check nothing. */

@@ -129,6 +129,13 @@ export function assertPositiveInteger(
   throw invalidOption(option, `must be a whole number from 1 to ${max}`, value)
 }
 
+/** Returns `value` if it is a whole number in a range, else throws. */
+export function assertInteger(option: string, value: unknown, least: number, most: number): number {
+  const number = Number.isInteger(value) ? (value as number) : Number.NaN
+  if (number >= least && number <= most) return number
+  throw invalidOption(option, `must be a whole number from ${least} to ${most}`, value)
+}
+
 /**
  * Returns `value` if it is a whole number from 0 to `MAX_UNITS` or `'unlimited'`, else throws.
  *

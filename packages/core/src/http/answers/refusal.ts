@@ -1,4 +1,4 @@
-import { invalidOption } from '../../internal/validation.ts'
+import { assertInteger } from '../../internal/validation.ts'
 import { errorResponse, type DenialFormat } from './format.ts'
 
 /** The response to a request that is turned away before the limits are checked. */
@@ -29,10 +29,7 @@ export class Refusal {
 
   /** @throws ConfigError Unless `status` is from 400 to 599. */
   constructor(options: RefusalOptions) {
-    const { status } = options
-    if (!Number.isInteger(status) || status < 400 || status > 599) {
-      throw invalidOption('refuse.status', 'must be a whole number from 400 to 599', status)
-    }
+    assertInteger('refuse.status', options.status, 400, 599)
     this.options = options
   }
 }

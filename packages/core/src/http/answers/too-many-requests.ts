@@ -1,5 +1,5 @@
 import type { DeniedDecision } from '../../decision.ts'
-import { localTimeText } from '../../internal/text.ts'
+import { localTimeText, unitsText } from '../../internal/text.ts'
 import { errorResponse, type DenialFormat, type ErrorFacts } from './format.ts'
 import {
   enforcedPolicies,
@@ -97,8 +97,7 @@ function message(
   if (!violated) return `Rate limiting is unavailable${end}`
   const { burst, unit, name, cost, remaining, resetsAt } = violated
   const isMoney = unit === 'usd'
-  const units = (count: number) =>
-    isMoney ? `$${(count / 1_000_000).toFixed(count % 10_000 ? 6 : 2)}` : count
+  const units = (count: number) => unitsText(count, unit)
   // The units are of the first that denies, the time is of the one that denies for the longest.
   if (violated.retryAfterMs !== retryAfterMs) end = `. Another limit denies for longer${end}`
   // A quota ends at a time of the calendar, unless nobody knows it.

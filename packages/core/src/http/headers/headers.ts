@@ -93,9 +93,7 @@ function xRateLimitHeaders(
   const { policy, resetMs } = nextToDeny(decision, policies)
   if (policy === undefined) return {}
   return {
-    'X-RateLimit-Limit': String(policy.burst),
-    'X-RateLimit-Remaining': String(policy.remaining),
-    'X-RateLimit-Reset': String(Math.ceil((decision.at + resetMs) / 1000)),
+    ...countHeaders('X-RateLimit', policy, decision.at + resetMs),
     'X-RateLimit-Scope': policy.scope,
   }
 }
@@ -105,13 +103,14 @@ function draft6Headers(
   policies: readonly PolicyState[],
 ): Record<string, string> {
   const { policy, resetMs } = nextToDeny(decision, policies)
-  if (policy === undefined) return {}
-  return {
-    'RateLimit-Limit': String(policy.burst),
-    'RateLimit-Remaining': String(policy.remaining),
-    'RateLimit-Reset': String(Math.ceil(resetMs / 1000)),
-  }
+  return policy === undefined ? {} : countHeaders('RateLimit', policy, resetMs)
 }
+
+const countHeaders = (name: string, { burst, remaining }: PolicyState, resetMs: number) => ({
+  [`${name}-Limit`]: String(burst),
+  [`${name}-Remaining`]: String(remaining),
+  [`${name}-Reset`]: String(Math.ceil(resetMs / 1000)),
+})
 
 function draftHeaders(
   { allowed }: Decision,
