@@ -25,6 +25,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   configuration: 'nouns policies stores limiter',
   explain: 'nouns policies stores limiter reservations',
   calendars: 'nouns algorithms policies',
+  credits: 'nouns algorithms policies lua stores limiter reservations',
   upstream: 'nouns policies stores limiter',
   routes: 'nouns',
   http: 'nouns routes stores limiter reservations',
@@ -43,7 +44,7 @@ export const WINGS: Readonly<Record<string, string>> = {
   decide: 'nouns algorithms policies lua stores limiter reservations routes http',
   scale: 'leases shards places journal file',
   extend:
-    'plans configuration explain calendars upstream waiting identity api-keys operator client manifest testing',
+    'plans configuration explain calendars credits upstream waiting identity api-keys operator client manifest testing',
 }
 
 /** The rooms of `@sluice/ai` in the same way. `nouns` are the files at its root. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { PolicyRule, Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { calendarAlgorithm } from '@sluice/core/calendars'
+import { creditAlgorithm, creditOperations } from '@sluice/core/credits'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
@@ -72,8 +73,8 @@ export const STORES = {
     make: () =>
       storeIn(
         objectsInProcess({
-          operations: [...usageOperations, ...lineOperations],
-          algorithms: [sharesAlgorithm, lineAlgorithm, calendarAlgorithm],
+          operations: [...usageOperations, ...lineOperations, ...creditOperations],
+          algorithms: [sharesAlgorithm, lineAlgorithm, calendarAlgorithm, creditAlgorithm],
         }).namespace,
       ),
     close: async () => {},

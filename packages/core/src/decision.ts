@@ -7,6 +7,7 @@ export type PolicyReason =
   | 'monthly_quota_exceeded'
   | 'quota_exceeded'
   | 'concurrency_exceeded'
+  | 'credits_exhausted'
 
 /**
  * The reason for a denial: a policy is used up; the cost is larger than a policy's limit and can never
@@ -21,7 +22,7 @@ export interface PolicyState {
   readonly scope: string
   /** The unit that is counted, such as `request`. */
   readonly unit: string
-  /** Units allowed per window. */
+  /** Units allowed per window. Of `credits` the allowance of a period, or what was there if that is more. */
   readonly limit: number
   /** The most units at once: a bucket's burst, otherwise the limit. */
   readonly burst: number
@@ -29,7 +30,7 @@ export interface PolicyState {
   readonly remaining: number
   /** Units that the request asked for. */
   readonly cost: number
-  /** The window in milliseconds: 31 days for a calendar month, `length` for `sessionWindow`, or its `idle`, `maxDuration` for `concurrency`. */
+  /** The window in milliseconds: 31 days for a calendar month, `length` for `sessionWindow`, or its `idle`, `maxDuration` for `concurrency`, 0 for `credits` without an allowance. */
   readonly windowMs: number
   /** Milliseconds until used units return: at the end of a fixed window, or when a sliding window's oldest entry expires. */
   readonly resetMs: number

@@ -22,6 +22,13 @@ export type InputErrorCode =
   | 'unknown_model'
   | 'invalid_job'
   | 'queue_full'
+  | 'invalid_grant'
+  | 'grant_too_old'
+  | 'grant_differs'
+  | 'grant_unknown'
+  | 'too_many_grants'
+  | 'too_many_lots'
+  | 'balance_too_large'
 
 /**
  * The failure of a store. A decision carries it in `degraded`; only `settle`, `cancel`, `reset`,

@@ -21,6 +21,7 @@ const ENDS: Readonly<Record<PolicyReason, number | undefined>> = {
   quota_exceeded: NOON + HALF_A_DAY,
   rate_limit_exceeded: undefined,
   concurrency_exceeded: undefined,
+  credits_exhausted: undefined,
 }
 
 describe.each(Object.entries(ENDS))('a policy with the reason %s', (reason, endsAt) => {

@@ -48,6 +48,11 @@ export interface Traits {
   readonly slides?: boolean
   /** True if each unit counts until it is settled, whatever was used, as a call in flight does: settling gives all back. @default false */
   readonly held?: boolean
+  /**
+   * True for a balance: its states have no end, units may come at any time, and a settlement of what was reserved changes it,
+   * because units that are held are counted apart. @default false
+   */
+  readonly balance?: boolean
   /** True if all units return at one time, when `resetMs` is over. Needed where `windowEnd` cannot tell it. @default false */
   readonly endsTogether?: boolean
   /** True if `retryMs` is a guess though units are not held. `waitingLine` refuses both. @default false */

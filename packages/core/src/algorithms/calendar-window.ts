@@ -17,6 +17,9 @@ export interface CalendarNumbers {
   readonly outlive: number
 }
 
+/** The periods about now, and the params of the policy. */
+type CalendarPeriods = Omit<CalendarNumbers, 'outlive'> & Pick<AlgorithmInput, 'params'>
+
 type CalendarInput = AlgorithmInput & CalendarNumbers
 type CalendarSettlement = Settlement & CalendarNumbers
 
@@ -102,10 +105,20 @@ end`,
 /** Returns the period that is charged now, or `undefined` if its end is not known. */
 function current(
   state: FixedWindowState | undefined,
-  { since, finish, following, params }: CalendarNumbers & Pick<AlgorithmInput, 'params'>,
+  input: CalendarPeriods,
   now: number,
 ): FixedWindowState | undefined {
   if (state && state.end > now) return state
+  const end = nextEnd(state?.end, input, now)
+  return end === undefined ? undefined : { used: 0, end }
+}
+
+/** Returns the end of the period to begin now, after the one that ended at `last`; `undefined` if it is not known. */
+export function nextEnd(
+  last: number | undefined,
+  { since, finish, following, params }: CalendarPeriods,
+  now: number,
+): number | undefined {
   const length = periodLength(params)
   const ends = [since, finish, following]
   const at = ends.findIndex((end) => end > now)
@@ -114,9 +127,8 @@ function current(
   const farthest = at === 0 ? length / 2 : 1.1 * length
   if (end === undefined || end - now > farthest) return undefined
   // A calendar that changes at the end of a period begins no short one.
-  const isShort = state !== undefined && end - state.end < 0.9 * length
-  const last = isShort ? ends[at + 1] : end
-  return last === undefined ? undefined : { used: 0, end: last }
+  const isShort = last !== undefined && end - last < 0.9 * length
+  return isShort ? ends[at + 1] : end
 }
 
 const stored = (used: number, end: number, { outlive = 0 }: Partial<CalendarNumbers>) => ({
@@ -134,11 +146,16 @@ if stored then
   if last > now then ending, used = last, tonumber(count) end
 end
 if not ending then
-  local ends, at = { since, finish, following }, 1
+  ${nextEndLua(params)}
+end`
+
+/** Lua that sets `ending` as `nextEnd` returns it. */
+export const nextEndLua = (
+  params: readonly number[],
+): string => `local ends, at = { since, finish, following }, 1
   while at < 3 and ends[at] <= now do at = at + 1 end
   local length = ${periodLength(params)}
   if ends[at] > now and ends[at] - now <= length * (at == 1 and 0.5 or 1.1) then
     if last and ends[at] - last < length * 0.9 then at = at + 1 end
     ending = ends[at]
-  end
-end`
+  end`

@@ -49,12 +49,14 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict, now: number): PolicySta
     // Uses what would remain after the cost, so `peek` reports the same delay as `check`.
     delayMs = Math.max(delayMs, backpressure.delayMs(1 - (available - cost) / burst))
   }
+  // A balance may hold more than the allowance of a period.
+  const least = policy.balance ? available : 0
   return {
     name: policy.name,
     scope: policy.scope,
     unit: policy.unit,
-    limit: entry.policyLimit,
-    burst: entry.policyBurst,
+    limit: Math.max(least, entry.policyLimit),
+    burst: Math.max(least, entry.policyBurst),
     remaining: charged ? Math.max(0, available - cost) : available,
     cost,
     windowMs: policy.windowMs,
@@ -117,6 +119,9 @@ export function resultOf(policies: readonly PolicyState[]): Result {
   if (violated === undefined) {
     return { allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs }
   }
-  const reason = retryAfterMs === null ? 'cost_exceeds_limit' : violated.reason
+  const { reason: own } = violated
+  // Another grant makes it fit.
+  const isTooMuch = retryAfterMs === null && own !== 'credits_exhausted'
+  const reason = isTooMuch ? 'cost_exceeds_limit' : own
   return { allowed: false, reason, violated, retryAfterMs, delayMs: 0 }
 }

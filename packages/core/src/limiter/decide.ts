@@ -74,7 +74,7 @@ export function startResolving(
   call: DecideCall,
 ): (id?: string) => Promise<CallQuestion> {
   const { program, seam, events, extensions, clock, clockIsInjected } = runtime
-  const { subject, cost, fit, apply, markFor } = call
+  const { subject, cost, fit, apply, markFor, holdMs = 0 } = call
   assertCost(cost, program.units)
   const extensionCall = seam?.startCall(call)
   return async (id = call.id ?? requestId()) => {
@@ -102,6 +102,7 @@ export function startResolving(
       digests,
       settings,
       now,
+      holdMs,
       report: events.problem,
     }
     const { entries: resolved, skipped } = resolve(program, context)

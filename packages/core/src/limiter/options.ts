@@ -63,6 +63,7 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   assertLimits(policies, plans)
   const store = assertStore('store', options.store)
   store.accept?.(policies)
+  for (const { balance } of policies) balance?.accept(options)
   let events: Emitters | undefined
   // An extension may use its host later: it then finds the observed store, and the events.
   const clockIsInjected = injectedClock !== undefined

@@ -7,6 +7,8 @@ import type { ResolvedEntry } from './resolve.ts'
 export interface DecideCall extends LimiterCall {
   /** Creates the mark that allows settling, if the cost is an estimate. */
   readonly markFor?: ((id: string, entries: readonly ResolvedEntry[]) => SettlementMark) | undefined
+  /** The time within which the cost will be settled, in milliseconds. @default 0, the cost is final */
+  readonly holdMs?: number | undefined
   /** A range to grant the most of that fits. The cost is that of its floor. */
   readonly fit?: Fit | undefined
   /** The id of the charges. @default a new one */

@@ -10,7 +10,7 @@ import { keysOf } from './resolve.ts'
 
 /** Options of `reset`. */
 export interface ResetOptions {
-  /** The policies to reset, by name. @default all except those with per `'global'` */
+  /** The policies to reset, by name. @default all except those with per `'global'`, and balances of `credits` */
   readonly policies?: readonly string[]
   /**
    * The ids of the routes to reset, in policies that count by route, for a subject without a route.
@@ -67,7 +67,8 @@ export function policiesToReset(
   const { policies: names } = options
   if (names !== undefined) assertPolicyNames(names, policies)
   return policies.filter(
-    ({ name, per, onMissing }) =>
+    ({ name, per, onMissing, balance }) =>
+      !balance &&
       (names ? names.includes(name) : per !== 'global') &&
       !(onMissing === 'skip' && lacksDimension({ ...subject, route: subject.route ?? ROUTE }, per)),
   )
@@ -82,6 +83,7 @@ function assertPolicyNames(names: readonly string[], policies: readonly PolicyRu
       policies.map((rule) => rule.name),
     )
     const policy = policies.find((rule) => rule.name === name) as PolicyRule
+    policy.balance?.refuseReset()
     const together = rulesSharingKeys(policy, policies).map((rule) => rule.name)
     if (together.every((other) => names.includes(other))) continue
     throw invalid(

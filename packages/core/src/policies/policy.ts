@@ -105,6 +105,8 @@ export interface PolicyRule {
   readonly numbers?: RequestNumbers | undefined
   /** The calendar by which its windows end: its numbers are of the time and not of who asks. @default none */
   readonly calendar?: RuleCalendar | undefined
+  /** Set if it counts a balance, created by `credits`. @default none */
+  readonly balance?: RuleBalance | undefined
   /** The rule whose run-time settings are also those of this one. @default none: its own */
   readonly follows?: PolicyRule
 }
@@ -131,6 +133,8 @@ export interface RequestFacts {
   readonly limits: LimitContext
   /** The caller's time, in epoch ms. */
   readonly now: number
+  /** The time within which the cost will be settled, in milliseconds: 0 if it is final. */
+  readonly holdMs: number
   readonly report: (problem: CalendarProblem) => void
 }
 
@@ -173,6 +177,14 @@ export interface RuleCalendar {
   assertSetting(option: string, setting: keyof CalendarSettings, value: unknown): void
 }
 
+/** The refusals of a rule that counts a balance. */
+interface RuleBalance {
+  /** Called by `createLimiter`. @throws ConfigError Unless a limiter denies while its store fails. */
+  accept(options: { readonly onStoreError?: unknown }): void
+  /** Called by a reset that names the rule. @throws ConfigError Always: it is money. */
+  refuseReset(): void
+}
+
 /** The part of a policy that its factory determines. */
 export interface AlgorithmConfig<State> {
   readonly algorithm: Algorithm<State>
@@ -190,4 +202,5 @@ export interface AlgorithmConfig<State> {
   readonly keyspace?: Keyspace
   readonly numbers?: RequestNumbers
   readonly calendar?: RuleCalendar
+  readonly balance?: RuleBalance
 }

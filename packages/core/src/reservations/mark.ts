@@ -21,6 +21,9 @@ export interface Unsettled {
   sweep(runtime: LimiterRuntime, openKey: string, waitUntil?: WaitUntil): Promise<number>
 }
 
+/** The time for which a late settlement still finds its mark, in milliseconds: a day. */
+export const LATE_MS = 86_400_000
+
 /** The notes of a decision's charges, which are no part of its answer: a text, or nil before the first. */
 export const NOTES = 'reply.mark'
 

@@ -5,7 +5,7 @@ import { assertShare } from '../internal/validation.ts'
 
 /**
  * Returns a limiter's runtime in which no reservation holds more than a share of any limit. Requests and calls in
- * flight are left out: a reservation has one of each.
+ * flight are left out: a reservation has one of each. A balance has no limit.
  *
  * @throws ConfigError When `maxShare` is not a number above 0, up to 1.
  */
@@ -17,7 +17,8 @@ export function limitedToShare(runtime: LimiterRuntime, maxShare = 1): LimiterRu
 function limitShare(request: StoreRequest, maxShare: number): StoreRequest {
   const { fit } = request
   const counted = request.entries.filter(
-    ({ policy: { unit } }) => unit !== 'request' && unit !== 'call',
+    ({ policy: { unit, algorithm } }) =>
+      unit !== 'request' && unit !== 'call' && !algorithm.traits?.balance,
   )
   const rooms = counted.map(({ burst }) => ({ available: Math.floor(burst * maxShare) }) as Finding)
   // A cost above the limit never fits.

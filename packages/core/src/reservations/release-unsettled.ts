@@ -10,14 +10,11 @@ import { decide } from '../limiter/decide.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { argument, KEY_BEFORE_LAST } from '../lua/expressions.ts'
 import { CLOCK } from '../lua/program.ts'
-import { KEPT, noteCharge, writeMark, type Unsettled } from './mark.ts'
+import { KEPT, LATE_MS, noteCharge, writeMark, type Unsettled } from './mark.ts'
 import { chargeOf, markKey, parseReservation, type ReservationData } from './reservation-data.ts'
 import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
 import { startTelling } from './telling.ts'
-
-/** The time for which a late settlement still finds its mark, in milliseconds: a day. */
-const LATE_MS = 86_400_000
 
 /** The most reservations that one sweep releases. */
 const MAX_SWEPT = 64

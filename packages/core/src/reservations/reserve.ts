@@ -12,7 +12,7 @@ import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall, type CheckOptions, type Choices } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
-import { keepingMark, type Unsettled } from './mark.ts'
+import { keepingMark, LATE_MS, type Unsettled } from './mark.ts'
 import { assertReservationId, chargeOf, markKey, type ReservationData } from './reservation-data.ts'
 import { createReservation, type Reservation } from './reservation.ts'
 import { explained } from './held.ts'
@@ -101,6 +101,7 @@ export async function reserve<
   const decideCall: DecideCall = {
     ...call,
     id,
+    holdMs: settleWithinMs,
     markFor: (ofMark, entries) => markOf(ofMark, entries, settleWithinMs, unsettled),
   }
   let outcome = await (runtime.wait ?? decide)(runtime, decideCall)
@@ -153,11 +154,13 @@ function markOf(
   settleWithinMs: number,
   unsettled: Unsettled | undefined,
 ): SettlementMark {
-  // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner.
-  const slotTimes = entries.map(({ policy }) =>
-    settlementOf(policy) && policy.algorithm.traits?.held ? policy.windowMs : 0,
-  )
-  const ttlMs = Math.max(settleWithinMs, ...slotTimes)
+  // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner. Units of a
+  // balance that are held never become final by themselves.
+  const times = entries.map(({ policy }) => {
+    const { held, balance } = (settlementOf(policy), policy.algorithm.traits ?? {})
+    return held ? policy.windowMs : balance ? settleWithinMs + LATE_MS : 0
+  })
+  const ttlMs = Math.max(settleWithinMs, ...times)
   return unsettled && entries.length > 0
     ? unsettled.mark(id, entries, settleWithinMs, ttlMs)
     : keepingMark(id, ttlMs)

@@ -108,7 +108,7 @@ function settlingScript(policies: readonly PolicyRule[], settlementOf: Settlemen
   local done = pcall(function()
     local key, reserved, position = KEYS[k], unpack(charges[${markIndex}] or { 0, 0 })
     local limit, burst, actual = tonumber(${limit}), tonumber(${burst}), tonumber(${actual})
-    if actual == reserved then return end
+    ${policy.algorithm.traits?.balance ? '' : 'if actual == reserved then return end'}
     ${indent(luaTimes(policy, times) + settlementOf(policy).lua(policy.params), 4)}
   end)
   failed = failed or not done

@@ -67,7 +67,7 @@ function settleInMemory(
       const { units: reserved, position } = charge ?? { units: 0, position: 0 }
       const settlement = { ...correction, reserved, position }
       const corrected =
-        reserved === actual
+        reserved === actual && !policy.algorithm.traits?.balance
           ? undefined
           : settlementOf(policy).settle(states.get(key, now) as never, settlement, now)
       if (corrected) states.set(key, corrected)

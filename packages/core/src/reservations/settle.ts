@@ -151,9 +151,10 @@ export function correctionsOf(
     // The policy is gone, or counts in another way by now.
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalidReservation()
-    const used = policy.algorithm.traits?.held ? 0 : actual(policy.unit, reserved)
+    const { held, balance } = policy.algorithm.traits ?? {}
+    const used = held ? 0 : actual(policy.unit, reserved)
     // The charge is unknown if the store's reply was lost, or if it may have been released.
-    const isEqual = used === reserved && madeIn === 'store' && !openKey
+    const isEqual = used === reserved && madeIn === 'store' && !openKey && !balance
     // Policies that share a key share its charge.
     if (isEqual || corrections.some(({ key }) => key === charge.key)) continue
     const { params } = policy

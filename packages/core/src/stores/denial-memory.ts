@@ -111,6 +111,6 @@ function nameOf(entry: Entry): string {
   return policy.keyspace ? sharedName(key, policy.name) : key
 }
 
-/** Returns true for calls in flight, which give their slots back when they end, and for shares, which others lend. */
-const isReleasedAnyTime = ({ algorithm, numbers, calendar }: PolicyRule): boolean =>
-  algorithm.traits?.held === true || (numbers !== undefined && !calendar)
+/** Returns true for calls in flight, which give their slots back when they end, for shares, which others lend, and for balances. */
+const isReleasedAnyTime = ({ algorithm: { traits }, numbers, calendar }: PolicyRule): boolean =>
+  traits?.held === true || traits?.balance === true || (numbers !== undefined && !calendar)

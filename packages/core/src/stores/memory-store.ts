@@ -18,7 +18,7 @@ export const MAX_KEYS = 10_000
 export function createMemory(maxKeys: number = MAX_KEYS): Store {
   const counts: Items = new Map()
   const records: Items = new Map()
-  // Records without an end, such as a configuration: only your code makes them, and none may be dropped.
+  // Records without an end, such as a configuration, and balances: only your code makes them, and none may be dropped.
   const permanentRecords: Items = new Map()
   // Apart, so that they displace no mark of an open reservation.
   const spentRecords: Items = new Map()
@@ -48,12 +48,13 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
   const states: CountedStates = {
     get,
     expiresAt: (key) => find(key)?.expiresAt,
-    count: (key, stored) => put(counts, key, stored),
+    count: (key, stored) =>
+      stored.expiresAt === Infinity ? states.set(key, stored) : put(counts, key, stored),
     makeRoom: (entries) =>
       trim(counts, maxKeys - entries.filter(({ key }) => !counts.has(key)).length),
     set(key, stored) {
-      if (counts.has(key)) return put(counts, key, stored)
       const { expiresAt, isSpent } = stored
+      if (expiresAt < Infinity && counts.has(key)) return put(counts, key, stored)
       const items = isSpent ? spentRecords : expiresAt === Infinity ? permanentRecords : records
       remove(key)
       if (items !== permanentRecords) trim(items, maxKeys - 1)

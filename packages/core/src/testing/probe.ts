@@ -122,5 +122,5 @@ export async function expectExactRetry(
 /** Returns the numbers of a rule for a request at this time, if it needs some. */
 export function numbersAt({ numbers }: PolicyRule, now: number): object | undefined {
   const limits = { plan: {}, route: undefined, model: undefined }
-  return numbers?.of({ subject: {}, limits, now, report: () => {} }, undefined)
+  return numbers?.of({ subject: {}, limits, now, holdMs: 0, report: () => {} }, undefined)
 }

@@ -109,7 +109,10 @@ const gridOf =
 const periodOf =
   ({ numbers }: PolicyRule) =>
   (now: number): Span => {
-    const period = numbers?.of({ subject: NOBODY, limits: NO_LIMITS, now, report() {} }, undefined)
+    const period = numbers?.of(
+      { subject: NOBODY, limits: NO_LIMITS, now, holdMs: 0, report() {} },
+      undefined,
+    )
     const { since = now, finish = Infinity } = period as { since?: number; finish?: number }
     return { start: since, end: finish }
   }

@@ -165,17 +165,25 @@ function policyItem({ name, limit, burst: q, windowMs, unit }: PolicyState): str
   // For a bucket, the burst and the time in which it fills: the same rate, and a quota that `r` cannot
   // exceed. A limit of 0 never fills it.
   const fillMs = limit === 0 ? windowMs : (windowMs * q) / limit
-  const w = Math.max(1, Math.ceil(fillMs / 1000))
+  // A balance may have no window.
+  const w = windowMs > 0 && { w: Math.max(1, Math.ceil(fillMs / 1000)) }
   // `qu` takes registered units only; without it, the unit is requests.
   if (unit === 'call') return sfItem(name, { q, qu: 'concurrent-requests' })
-  return sfItem(name, unit === 'request' ? { q, w } : { q, w, 'sluice-unit': unit })
+  return sfItem(name, unit === 'request' ? { q, ...w } : { q, ...w, 'sluice-unit': unit })
 }
 
 // A leaky bucket with a bounded wait may accept requests before any unit comes back, and `Retry-After`
 // must not be earlier than `t`.
-function stateItem({ name, remaining, resetMs, retryAfterMs, fits }: PolicyState): string {
+function stateItem({
+  name,
+  remaining,
+  resetMs,
+  retryAfterMs,
+  fits,
+  windowMs,
+}: PolicyState): string {
   const ms = fits ? resetMs : Math.min(resetMs, retryAfterMs ?? resetMs)
-  return sfItem(name, { r: remaining, t: Math.ceil(ms / 1000) })
+  return sfItem(name, { r: remaining, ...(windowMs > 0 && { t: Math.ceil(ms / 1000) }) })
 }
 
 /** Writes a duration: `250ms`, `12s`, `6m0s`, `11h58m3s`. */

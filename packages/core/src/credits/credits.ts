@@ -1,0 +1,147 @@
+import type { Per } from '../subject.ts'
+import type { AnyLimitName, Limit } from '../policies/limit.ts'
+import type { AlgorithmConfig, PolicyOf, PolicyOptions } from '../policies/policy.ts'
+import type { Calendar } from '../policies/resets.ts'
+import { creditAlgorithm } from '../algorithms/credits.ts'
+import type { CreditParams } from '../algorithms/credit-account.ts'
+import { ConfigError } from '../errors.ts'
+import {
+  assertKnownOptions,
+  assertName,
+  assertOneOf,
+  invalidOption,
+  isUnits,
+  MUST_BE_UNITS,
+} from '../internal/validation.ts'
+import { createPolicy, defineRule } from '../policies/define-rule.ts'
+import { configureResets } from '../policies/resets.ts'
+
+/** The part of a balance that a plan includes. */
+export interface IncludedCredits<Name extends string = AnyLimitName> {
+  /** The units of each period: a number, or a function of the plan. A larger plan adds the difference at once. */
+  readonly amount: Limit<Name>
+  /** The periods, created by `calendar({ every: 'month' })` of `@sluice/core/calendars`. */
+  readonly resets: Calendar
+  /** The most that is left of a period to go on in the next. @default 0, the rest expires */
+  readonly rollover?: number
+}
+
+/** Options of `credits`. */
+export interface CreditsOptions<
+  Partition extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = AnyLimitName,
+> extends Omit<PolicyOptions<Partition, Unit, Name>, 'limit' | 'stripes' | 'backpressure'> {
+  /** The unit of the balance. @default 'usd', in micro-dollars: `usd(10)` */
+  readonly unit?: Unit
+  /** The allowance of the plan, which is used first. @default none */
+  readonly included?: IncludedCredits<Name>
+  /**
+   * The end of a reservation that nobody settles in time. `'keep'`: it stays charged, is listed as abandoned, and
+   * `settleHold` settles it. `'release'`: its units are free again, and a settlement within a day after that charges what
+   * was used.
+   */
+  readonly unsettled: 'keep' | 'release'
+  /** The name of the account in keys. A policy that is renamed keeps its balances. @default 'credits' */
+  readonly ledger?: string
+}
+
+const OWN = ['included', 'unsettled', 'ledger']
+
+/**
+ * Holds what is spent to a balance that you grant: prepaid, included in a plan, or both. A balance has no window: it is 0
+ * until the first `grant`, and nothing but a charge, an expiry or you take from it. No decision takes it below 0. It needs
+ * `onStoreError: 'deny'`.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * createLimiter({
+ *   store: upstash(),
+ *   onStoreError: 'deny',
+ *   policies: [credits({ name: 'credits', per: ['tenant'], unsettled: 'keep' })],
+ * })
+ */
+export function credits<
+  const Partition extends Per,
+  const Unit extends string | undefined = 'usd',
+  Name extends string = AnyLimitName,
+>(options: CreditsOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
+  assertKnownOptions('credits', options, [...COMMON, ...OWN])
+  const {
+    included,
+    unsettled,
+    ledger = 'credits',
+    unit = 'usd',
+    ...rest
+  } = options as CreditsOptions
+  assertOneOf('credits.unsettled', unsettled, ['keep', 'release'])
+  assertName('credits.ledger', ledger)
+  if (rest.per === 'global') {
+    throw invalidOption(
+      'credits.per',
+      'must name whose balance it is, such as ["tenant"]',
+      'global',
+    )
+  }
+  const limit = included === undefined ? 0 : included.amount
+  const rule = defineRule('credits', { ...rest, unit, limit }, [], () => ({
+    ...configure(rest.name, included, unsettled === 'release'),
+    keyspace: { name: ledger, params: [] },
+  }))
+  return createPolicy([rule]) as PolicyOf<Partition, Unit, Name>
+}
+
+/** `stripes`, `backpressure` and `limit` are none of them: a balance is one number, and has no share that is used. */
+const COMMON = ['name', 'per', 'unit', 'scope', 'routes', 'onMissing', 'mode', 'rollout']
+
+function configure(
+  name: string,
+  included: IncludedCredits | undefined,
+  releases: boolean,
+): AlgorithmConfig<never> {
+  const common = {
+    algorithm: creditAlgorithm as never,
+    reason: 'credits_exhausted',
+    balance: { accept: assertDenies, refuseReset },
+  } as const
+  const isReleasing = releases ? 1 : 0
+  if (included === undefined) {
+    const params: CreditParams = [0, 0, 0, isReleasing]
+    const numbers = {
+      names: ['limit', 'hold', 'cost'],
+      of: ({ holdMs }: { readonly holdMs: number }) => ({ hold: holdMs }),
+    }
+    return { ...common, params, windowMs: 0, numbers }
+  }
+  assertKnownOptions('credits.included', included, ['amount', 'resets', 'rollover'])
+  const { resets, rollover = 0 } = included
+  if (!isUnits(rollover)) throw invalidOption('credits.included.rollover', MUST_BE_UNITS, rollover)
+  const periods = configureResets('credits.included', { name, resets })
+  const { calendar, numbers, windowMs, params: [period = 0] = [] } = periods ?? {}
+  if (!calendar || !numbers || windowMs === undefined) {
+    const message = 'must be created by calendar, such as calendar({ every: "month" })'
+    throw invalidOption('credits.included.resets', message, resets)
+  }
+  return {
+    ...common,
+    params: [1, period, rollover, isReleasing] satisfies CreditParams,
+    windowMs,
+    calendar,
+    numbers: {
+      names: ['limit', ...calendar.times, 'hold', 'cost'],
+      of: (facts, settings) => ({ ...numbers.of(facts, settings), hold: facts.holdMs }),
+    },
+  }
+}
+
+function refuseReset(): never {
+  const message = 'must not name a policy of credits: a balance is money; adjust it instead'
+  throw new ConfigError('invalid_option', 'reset.policies', message)
+}
+
+/** @throws ConfigError Unless a limiter denies while its store fails: nothing else knows a balance. */
+function assertDenies({ onStoreError }: { readonly onStoreError?: unknown }): void {
+  if (onStoreError === 'deny') return
+  const message = `must be 'deny' with credits: without the store nobody knows what is left, and what is spent is gone`
+  throw new ConfigError('invalid_option', 'onStoreError', message, onStoreError ?? 'local')
+}

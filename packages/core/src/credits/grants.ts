@@ -1,0 +1,275 @@
+import type { Limiter } from '../limiter/limiter.ts'
+import type { LuaOperationKind } from '../lua/twins.ts'
+import type { Subject } from '../subject.ts'
+import { systemClock } from '../clock.ts'
+import { InputError, type InputErrorCode } from '../errors.ts'
+import { isUnits, MAX_UNITS } from '../internal/validation.ts'
+import { lotName } from '../algorithms/credit-account.ts'
+import { markKey } from '../reservations/reservation-data.ts'
+import { GRANT, REVOKE, SETTLE_HOLD, type Change, type Outcome } from './change.ts'
+import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
+
+/** A time: a `Date`, an ISO 8601 text with an offset, or epoch milliseconds. */
+export type Instant = Date | string | number
+
+/** A balance after a change. Units are those of the policy, such as micro-dollars. */
+export interface CreditsChange {
+  /** True if this call made the change, false if an earlier one with this id had. */
+  readonly applied: boolean
+  /** Units granted, corrected, revoked or settled. */
+  readonly units: number
+  /** Units that a charge may take now. */
+  readonly available: number
+  /** Units of open reservations. */
+  readonly held: number
+  /** Units used beyond what there was. The next grant pays them first. */
+  readonly debt: number
+}
+
+/** Options of `grant`. */
+export interface GrantOptions extends CreditsChoice {
+  /** The units, such as `usd(10)`. */
+  readonly amount: number
+  /** Your id of it, such as that of the payment: a repeated grant counts once. Up to 128 characters without spaces. */
+  readonly id: string
+  /** The time of the payment. A grant of more than 90 days ago is refused, because its id may be forgotten. */
+  readonly at: Instant
+  /** The time from which it may be used. @default at once */
+  readonly effectiveAt?: Instant | undefined
+  /** The time at which what is left of it expires. @default never */
+  readonly expiresAt?: Instant | undefined
+  /** The order of use, from 0 to 1,000: a lower number first. @default 100 */
+  readonly priority?: number | undefined
+  /** `'promotional'` is used before `'paid'` of the same priority and expiry. */
+  readonly kind: 'paid' | 'promotional'
+  /** A note for the journal. @default none */
+  readonly reason?: string | undefined
+}
+
+type AnyLimiter<Dimension extends string> = Limiter<Dimension, never, never> | Limiter<Dimension>
+
+/**
+ * Adds credits to the balance of a subject. A grant with the same id counts once, however often it comes, so that it is
+ * safe to repeat. Grants of equal priority, times and kind are one lot; a balance has up to 64. One round trip.
+ *
+ * @throws InputError `grant_too_old`, `grant_differs` if the id was used for another amount, `too_many_lots`,
+ *   `too_many_grants` (10,000 in 90 days), `balance_too_large`, or `invalid_grant`.
+ * @throws StoreError When the store fails. Repeat the grant then.
+ * @example
+ * await grant(limiter, { tenant: 'acme' }, {
+ *   amount: usd(50), id: payment.id, at: new Date(payment.created * 1000), kind: 'paid', reason: 'Top-up',
+ * })
+ */
+export async function grant<Dimension extends string>(
+  limiter: AnyLimiter<Dimension>,
+  subject: Subject<NoInfer<Dimension>>,
+  options: GrantOptions,
+): Promise<CreditsChange> {
+  const account = await accountIn(limiter, subject, options)
+  const { amount, id, kind, priority = 100, reason } = options
+  if (!isUnits(amount) || amount < 1)
+    throw invalid('amount', `must be units from 1 to ${MAX_UNITS}`)
+  if (account.compiled.policy.unit === 'usd' && amount < 1_000) {
+    throw invalid('amount', 'must be micro-dollars, such as usd(10)')
+  }
+  if (kind !== 'paid' && kind !== 'promotional') {
+    throw invalid('kind', "must be 'paid' or 'promotional'")
+  }
+  if (!Number.isInteger(priority) || priority < 0 || priority > 1_000) {
+    throw invalid('priority', 'must be a whole number from 0 to 1000')
+  }
+  const [effective, expires] = [options.effectiveAt, options.expiresAt].map((time, index) =>
+    time === undefined ? 0 : msOf(index === 0 ? 'effectiveAt' : 'expiresAt', time),
+  ) as [number, number]
+  if (expires > 0 && expires <= effective) throw invalid('expiresAt', 'must be after effectiveAt')
+  return addUnits(account, {
+    id,
+    at: options.at,
+    units: amount,
+    sum: 'granted',
+    lot: lotName({ priority, effective, expires, kind }),
+    reason,
+  })
+}
+
+/** Options of `adjust`. */
+export interface AdjustOptions extends CreditsChoice {
+  /** Units to add, or to take if it is below 0. Units that are not there become a debt. */
+  readonly amount: number
+  /** Your id of it: a repeated correction counts once. */
+  readonly id: string
+  /** The time of the correction. */
+  readonly at: Instant
+  /** A note for the journal. */
+  readonly reason: string
+}
+
+/**
+ * Corrects the balance of a subject. Units that are added never expire.
+ *
+ * @throws InputError As `grant` does.
+ * @throws StoreError When the store fails. Repeat it then.
+ * @example
+ * await adjust(limiter, { tenant: 'acme' }, { amount: -usd(2), id: 'case-17', at: new Date(), reason: 'Paid twice' })
+ */
+export async function adjust<Dimension extends string>(
+  limiter: AnyLimiter<Dimension>,
+  subject: Subject<NoInfer<Dimension>>,
+  { amount, id, at, reason, policy }: AdjustOptions,
+): Promise<CreditsChange> {
+  const account = await accountIn(limiter, subject, policy === undefined ? {} : { policy })
+  if (!isUnits(Math.abs(amount)) || amount === 0) {
+    throw invalid('amount', 'must be a whole number of units, above or below 0')
+  }
+  if (typeof reason !== 'string' || reason === '') throw invalid('reason', 'must be a text')
+  const lot = lotName({ priority: 100, effective: 0, expires: 0, kind: 'paid' })
+  return addUnits(account, { id, at, units: amount, sum: 'adjusted', lot, reason })
+}
+
+/** Options of `revoke`. */
+export interface RevokeOptions extends CreditsChoice {
+  /** True to make a debt of what was used of it. @default false, what is left is taken */
+  readonly debt?: boolean
+  /** A note for the journal. @default none */
+  readonly reason?: string
+}
+
+/**
+ * Takes back a grant of the last 90 days: what is left of its lot, up to its amount. `units` says how many.
+ *
+ * @throws InputError `grant_unknown` when there is no grant with this id.
+ * @throws StoreError When the store fails. Repeat it then.
+ * @example
+ * await revoke(limiter, { tenant: 'acme' }, payment.id, { debt: true, reason: 'Chargeback' })
+ */
+export async function revoke<Dimension extends string>(
+  limiter: AnyLimiter<Dimension>,
+  subject: Subject<NoInfer<Dimension>>,
+  id: string,
+  options: RevokeOptions = {},
+): Promise<CreditsChange> {
+  const account = await accountIn(limiter, subject, options)
+  assertId(id)
+  const data = { id, owes: options.debt === true, more: noteOf(id, options.reason) }
+  return change(account, REVOKE, data, account.idsKey)
+}
+
+/**
+ * Settles an open reservation of a balance by its id, when the process that made it is gone. `balance` lists them.
+ * `applied` is false if there is none.
+ *
+ * @throws InputError When `units` is no number of units.
+ * @throws StoreError When the store fails. Repeat it then.
+ * @example
+ * for (const { id, isAbandoned } of (await balance(limiter, subject)).reservations) {
+ *   if (isAbandoned) await settleHold(limiter, subject, id, 0)
+ * }
+ */
+export async function settleHold<Dimension extends string>(
+  limiter: AnyLimiter<Dimension>,
+  subject: Subject<NoInfer<Dimension>>,
+  id: string,
+  units: number,
+  options: CreditsChoice = {},
+): Promise<CreditsChange> {
+  const account = await accountIn(limiter, subject, options)
+  assertId(id)
+  if (!isUnits(units)) throw invalid('units', `must be units from 0 to ${MAX_UNITS}`)
+  return change(account, SETTLE_HOLD, { id, units }, markKey(id))
+}
+
+interface Added {
+  readonly id: string
+  readonly at: Instant
+  readonly units: number
+  readonly sum: 'granted' | 'adjusted'
+  readonly lot: string
+  readonly reason: string | undefined
+}
+
+async function addUnits(account: Account, { at, reason, ...added }: Added): Promise<CreditsChange> {
+  assertId(added.id)
+  const data = { ...added, at: msOf('at', at), more: noteOf(added.id, reason) }
+  return change(account, GRANT, data, account.idsKey)
+}
+
+/** Runs a step on an account, whose second key is `other`. @throws InputError When it is refused. */
+async function change<Data extends { readonly id: string }>(
+  { runtime, compiled, key }: Account,
+  kind: LuaOperationKind<Change, Data & TimedData>,
+  data: Data,
+  other: string,
+): Promise<CreditsChange> {
+  const { store, clock, clockIsInjected } = runtime
+  const { params } = compiled.policy
+  const { outcome, units, available, held, debt } = await store.run({
+    kind,
+    keys: [key, other],
+    near: [key],
+    data: { ...data, now: clock(), clockIsInjected, params },
+    startedAt: systemClock(),
+  })
+  const refusal = REFUSALS[outcome]
+  if (refusal) throw new InputError(refusal.code, 'id', refusal.message)
+  return { applied: outcome === 'applied', units, available, held, debt }
+}
+
+interface TimedData {
+  readonly now: number
+  readonly clockIsInjected: boolean
+  readonly params: readonly number[]
+}
+
+const REFUSALS: Partial<
+  Record<Outcome, { readonly code: InputErrorCode; readonly message: string }>
+> = {
+  grant_too_old: {
+    code: 'grant_too_old',
+    message: 'is of a grant of more than 90 days ago, whose id may be forgotten; use adjust',
+  },
+  grant_differs: {
+    code: 'grant_differs',
+    message: 'was used for another amount, lot or kind of change; nothing was changed',
+  },
+  grant_unknown: {
+    code: 'grant_unknown',
+    message: 'is of no grant of the last 90 days; use adjust',
+  },
+  too_many_grants: {
+    code: 'too_many_grants',
+    message: 'is one too many: a balance knows 10,000 ids of the last 90 days',
+  },
+  too_many_lots: {
+    code: 'too_many_lots',
+    message:
+      'would begin lot 65: round expiresAt, or use fewer priorities, so that grants share one',
+  },
+  balance_too_large: {
+    code: 'balance_too_large',
+    message: `would take the balance above ${MAX_UNITS} units`,
+  },
+}
+
+const noteOf = (id: string, reason: string | undefined): string =>
+  JSON.stringify({ id, ...(reason !== undefined && { reason: reason.slice(0, 500) }) })
+
+function assertId(id: unknown): void {
+  if (typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)) return
+  throw invalid('id', 'must be 1 to 128 printable ASCII characters without spaces')
+}
+
+/** Returns a time in epoch ms. @throws InputError When it is none. */
+function msOf(field: string, time: Instant): number {
+  const ms =
+    time instanceof Date ? time.getTime() : typeof time === 'string' ? Date.parse(time) : time
+  if (!Number.isFinite(ms) || ms < 0 || ms > 8.64e15) {
+    throw invalid(field, 'must be a Date, an ISO 8601 text, or epoch milliseconds')
+  }
+  if (typeof time === 'number' && time > 1e8 && time < 1e11) {
+    throw invalid(field, 'must be milliseconds, not seconds')
+  }
+  return Math.floor(ms)
+}
+
+const invalid = (field: string, message: string): InputError =>
+  new InputError('invalid_grant', field, message)

@@ -1,0 +1,15 @@
+export { credits, type CreditsOptions, type IncludedCredits } from './credits.ts'
+export {
+  adjust,
+  grant,
+  revoke,
+  settleHold,
+  type AdjustOptions,
+  type CreditsChange,
+  type GrantOptions,
+  type Instant,
+  type RevokeOptions,
+} from './grants.ts'
+export { balance, type Balance, type BalanceLot, type OpenHold } from './balance.ts'
+export type { CreditsChoice } from './find-credits.ts'
+export { creditAlgorithm, creditOperations } from './own-kinds.ts'
