@@ -17,15 +17,6 @@ export const objectsIn = (value: unknown): Json[] =>
 export const own = (object: Json, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined
 
-/** The value of a JSON text; `undefined` if it is invalid. */
-export function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
-}
-
 /** Returns the length of a text in UTF-8. */
 export const byteLength = (text: string): number => new TextEncoder().encode(text).length
 

@@ -5,6 +5,7 @@ import { boundedValues } from './bounded.ts'
 import { EMBEDDINGS, GEN_AI, MAX_MODELS, MODEL_OPTIONS, operationAttributes } from './gen-ai.ts'
 import type { ModelTelemetryOptions } from './gen-ai.ts'
 import { instrumentsOf } from './sdk.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 /** The bounds that the conventions give for both durations, in seconds: from 10 ms, doubling. */
 const SECONDS_BOUNDS = Array.from({ length: 14 }, (_, index) => 2 ** index / 100)
@@ -112,12 +113,8 @@ function addressAttributes(input: string | URL | Request): Attributes {
 /** Returns the model that a body of JSON names. */
 function modelIn(body: unknown): string | undefined {
   if (typeof body !== 'string' || body.length > MAX_PARSED_BODY) return undefined
-  try {
-    const { model } = JSON.parse(body) as { readonly model?: unknown }
-    return typeof model === 'string' ? model : undefined
-  } catch {
-    return undefined
-  }
+  const { model } = (parseJson(body) ?? {}) as { readonly model?: unknown }
+  return typeof model === 'string' ? model : undefined
 }
 
 /** Returns the code of what `fetch` throws, which is in its cause, or else its name. */

@@ -1,6 +1,6 @@
 import { readChunks } from '@sluice/core/internal/http'
 import { invalidBody } from '../estimate/invalid-body.ts'
-import { parsed } from '../json.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 const MAX_BODY_BYTES = 4_000_000
 
@@ -15,7 +15,7 @@ export async function readBody(
   source: Request | Response,
   maxBytes: number = MAX_BODY_BYTES,
 ): Promise<unknown> {
-  return parsed(await readText(source, maxBytes, bodyScan()))
+  return parseJson(await readText(source, maxBytes, bodyScan()))
 }
 
 /** Reads a text of at most so many bytes. Throws what `see` throws. @throws InputError `body_too_large` */

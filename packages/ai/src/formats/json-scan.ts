@@ -1,4 +1,5 @@
-import { parsed, type Json } from '../json.ts'
+import { type Json } from '../json.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 /** A value longer than this is not kept. */
 const MAX_KEPT = 16_384
@@ -71,7 +72,7 @@ export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
       const json = kept + text.slice(from, index)
       kept = undefined
       if (nameNext) names[depth] = json[MAX_NAME] ? '' : json.slice(1, -1)
-      else if (json.length <= MAX_KEPT) place(parsed(json))
+      else if (json.length <= MAX_KEPT) place(parseJson(json))
       nameNext = false
     }
     for (let index = 0; index < text.length; index += 1) {

@@ -1,10 +1,11 @@
 import { assertOptionRules, invalidOption } from '@sluice/core/internal'
 import { FACT_RULES, METER_RULES, type MeterOptions } from './meter-options.ts'
 import { createSettle, emptyUsage, metered, type ChunkReader } from './meter.ts'
-import { isObject, objectOf, objectsIn, parsed, type Json } from '../json.ts'
+import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
 import { reportedIn, units } from '../formats/provider-usage.ts'
 import { UsageAccumulator, type AnswerFacts } from './usage-accumulator.ts'
 import type { Usage } from '../usage.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 /**
  * Returns the usage that the AI SDK (`ai`, version 5 and later) reports: from the event of `onEnd` or `onFinish`, a
@@ -122,7 +123,7 @@ const BEFORE_SENDING =
 function usageOfFailure(error: Json, known: MeterOptions): Usage {
   const { name, statusCode, responseHeaders, responseBody } = error
   // Of some errors it is text, of others an object.
-  const body = objectOf(typeof responseBody === 'string' ? parsed(responseBody) : responseBody)
+  const body = objectOf(typeof responseBody === 'string' ? parseJson(responseBody) : responseBody)
   const answer = objectOf(body['response'] ?? body)
   const type = objectOf(responseHeaders)['content-type']
   const isAnswer = String(type).includes('text/event-stream') || answer['object'] === 'response'

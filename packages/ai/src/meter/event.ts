@@ -2,9 +2,10 @@ import type { AnswerEvent, UsageFormat } from '../formats/format.ts'
 import { DELTA, readStandard } from '../formats/standard.ts'
 import { jsonScan, type JsonScan } from '../formats/json-scan.ts'
 import type { UsageAccumulator } from './usage-accumulator.ts'
-import { isObject, objectOf, parsed, type Json } from '../json.ts'
+import { isObject, objectOf, type Json } from '../json.ts'
 import { reportedIn } from '../formats/provider-usage.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 /** An event longer than this is not kept: 64 KiB, which only one that repeats a whole answer is. */
 const MAX_EVENT = 65_536
@@ -84,7 +85,7 @@ export function eventReader(
       try {
         // `[DONE]` ends a stream of a known format. Elsewhere it may be text.
         if (kept === '[DONE]' && accumulator.isKnown) accumulator.ended = true
-        else read(long?.scan.found ?? parsed(kept), long?.counter.tokens)
+        else read(long?.scan.found ?? parseJson(kept), long?.counter.tokens)
       } finally {
         // Also if a counter throws, which must not affect other events.
         kept = ''

@@ -3,6 +3,7 @@ import { hasBearer } from '@sluice/core/internal/http'
 import { encode } from '@sluice/core/internal/journal'
 import type { LimitsNamespace } from '../durable-object/durable-objects.ts'
 import { FAULT_STATUS, MIN_TOKEN_LENGTH, type ObjectCall, type ObjectFault } from './call.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 /** Options of `operatorHandler`. */
 export interface OperatorOptions {
@@ -64,13 +65,9 @@ export function operatorHandler(
 }
 
 function parse(text: string): ObjectCall | undefined {
-  try {
-    const call = JSON.parse(text) as ObjectCall | null
-    const isCall = typeof call?.name === 'string' && typeof call.message === 'string'
-    return isCall ? call : undefined
-  } catch {
-    return undefined
-  }
+  const call = parseJson(text) as ObjectCall | null | undefined
+  const isCall = typeof call?.name === 'string' && typeof call.message === 'string'
+  return isCall ? call : undefined
 }
 
 function faultOf(error: unknown): ObjectFault {

@@ -3,6 +3,7 @@ import { assertKnownOptions, invalidOption } from '@sluice/core/internal'
 import { decode, kindsOf, type Answer } from '@sluice/core/internal/journal'
 import type { LimitsNamespace } from '../durable-object/durable-objects.ts'
 import { FAULT_STATUS, MIN_TOKEN_LENGTH, type ObjectCall } from './call.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 /** Options of `remoteObjects`. */
 export interface RemoteObjectsOptions {
@@ -80,12 +81,8 @@ function addressOf(text: unknown): URL {
 }
 
 function parse(text: string): object | undefined {
-  try {
-    const data: unknown = JSON.parse(text)
-    return typeof data === 'object' && data !== null ? data : undefined
-  } catch {
-    return undefined
-  }
+  const data = parseJson(text)
+  return typeof data === 'object' && data !== null ? data : undefined
 }
 
 /** JSON has no undefined, which objects answer in place of a value. */

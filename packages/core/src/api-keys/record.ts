@@ -1,6 +1,7 @@
 /* The record of a key. It never holds the key itself. */
 import type { Subject } from '../subject.ts'
 import { hex } from '../internal/hex.ts'
+import { parseJson } from '../internal/attempt.ts'
 
 /** An API key as its owner may see it: never the key itself. */
 export interface ApiKey {
@@ -62,7 +63,7 @@ export const listKey = (partition: string): string => `api-keys/of/${partition}`
 
 /** Returns what is stored, or `undefined` if it is no key: a request with it could not be counted. */
 export function parseStored(text: string | undefined): StoredKey | undefined {
-  const stored = parse(text) as Partial<StoredKey> | null | undefined
+  const stored = parseJson(text ?? '') as Partial<StoredKey> | null | undefined
   const { hash, subject, createdAt, expiresAt = 0, lifetimeMs = 0, replacedBy = '' } = stored ?? {}
   const isKey =
     typeof hash === 'string' &&
@@ -83,7 +84,7 @@ const isOwner = (subject: unknown): boolean =>
 
 /** Returns the names in the list of a tenant. */
 export function parseList(text: string | undefined): string[] {
-  const list = parse(text)
+  const list = parseJson(text ?? '')
   return Array.isArray(list) ? list.filter((id): id is string => ID.test(String(id))) : []
 }
 
@@ -104,11 +105,3 @@ export const dimensionsOf = (subject: Subject): Record<string, string> =>
       value === undefined ? [] : [[name, value]],
     ),
   )
-
-function parse(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

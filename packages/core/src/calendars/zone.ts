@@ -1,5 +1,6 @@
 /* The time of day in a zone, by the runtime's own tables (`Intl`). */
 import { RecentItems } from '../internal/recent-items.ts'
+import { attempt } from '../internal/attempt.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -44,19 +45,10 @@ export function isZone(zone: unknown): zone is string {
   if (typeof zone !== 'string' || zone === '' || zone.length > MAX_LENGTH) return false
   let isKnown = names.get(zone)
   if (isKnown === undefined) {
-    isKnown = makesFormatter(zone)
+    isKnown = attempt(() => formatterOf(zone) !== undefined, false)
     names.set(zone, isKnown)
   }
   return isKnown
-}
-
-function makesFormatter(zone: string): boolean {
-  try {
-    formatterOf(zone)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Returns the local time of an instant, as the epoch ms at which clocks in UTC show the same. */

@@ -10,6 +10,7 @@ import { assertKnownOptions, assertOptions, invalidOption } from '../internal/va
 import { encodePartitionAsync } from '../subject.ts'
 import { assertSettings } from './settings.ts'
 import { assertTime } from './temporary.ts'
+import { parseJson } from '../internal/attempt.ts'
 
 /** The settings of a policy, or of one of its partitions. */
 export interface ConfigurationEntry extends EntrySettings {
@@ -32,12 +33,8 @@ export function settingKey(policy: string, partition?: string): string {
 /** Parses a document into its entries, valid or not. An invalid document has none. */
 export function parseDocument(text: string | undefined, report: Report): unknown[] {
   if (text === undefined) return []
-  try {
-    const entries: unknown = JSON.parse(text)
-    if (Array.isArray(entries)) return entries
-  } catch {
-    // Reported below.
-  }
+  const entries = parseJson(text)
+  if (Array.isArray(entries)) return entries
   report('must be a JSON list')
   return []
 }

@@ -1,6 +1,7 @@
 /* The changes of the document of settings: kept beside it, in the field `history`, the newest last. */
 
 import { assertKnownOptions, invalidOption } from '../internal/validation.ts'
+import { parseJson } from '../internal/attempt.ts'
 
 /** The author of a change, and the reason: for `readHistory`. */
 export interface Author {
@@ -62,12 +63,8 @@ const MAX_CHARACTERS = 100_000
 
 /** Parses a stored history, the newest last. Entries of an unknown form are left out. */
 export function parseHistory(text: string | undefined): readonly HistoryEntry[] {
-  try {
-    const stored: unknown = JSON.parse(text ?? '[]')
-    return Array.isArray(stored) ? stored.filter(isEntry) : []
-  } catch {
-    return []
-  }
+  const stored = parseJson(text ?? '[]')
+  return Array.isArray(stored) ? stored.filter(isEntry) : []
 }
 
 const isEntry = (stored: Partial<HistoryEntry> | null): stored is HistoryEntry =>

@@ -6,3 +6,12 @@ export function attempt<Result, Other>(call: () => Result, otherwise: Other): Re
     return otherwise
   }
 }
+
+/** Parses JSON. Returns `undefined` if it is malformed. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

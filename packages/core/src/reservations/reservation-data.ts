@@ -2,6 +2,7 @@ import type { ReservationOrigin } from '../limiter/events.ts'
 import type { Entry } from '../stores/store.ts'
 import { isUnits } from '../internal/validation.ts'
 import { InputError } from '../errors.ts'
+import { parseJson } from '../internal/attempt.ts'
 
 /** A reservation as plain data. It names keys of the store: do not send it to clients. */
 export interface ReservationData {
@@ -98,12 +99,4 @@ function isCharge(value: unknown): boolean {
     typeof key === 'string' &&
     [limit, burst, units, index, ...Object.values(times ?? {})].every(isUnits)
   )
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

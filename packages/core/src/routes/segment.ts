@@ -1,3 +1,5 @@
+import { attempt } from '../internal/attempt.ts'
+
 /** One segment of a pattern: literal text, an expression for a part of it, or any one segment. */
 export type Segment = string | RegExp | typeof ANY
 
@@ -39,10 +41,6 @@ export function compileSegment(text: string): Segment | undefined {
   // Two open parts could match the same text, and matching would not be linear.
   if (end !== text.length || open > 1) return undefined
   if (literal !== undefined) return literal
-  try {
-    const expression = new RegExp(`^${source}$`, 's')
-    return expression.test('') ? undefined : expression
-  } catch {
-    return undefined
-  }
+  const expression = attempt(() => new RegExp(`^${source}$`, 's'), undefined)
+  return expression?.test('') ? undefined : expression
 }

@@ -8,6 +8,7 @@ import { canBeLeased } from '../leases/lease.ts'
 import { growingCases, policyCases, settlingCases } from './policy-cases.ts'
 import { traitCases } from './trait-cases.ts'
 import { register, type MakeStore, type TestFramework } from './suite.ts'
+import { attempt } from '../internal/attempt.ts'
 
 /** The options of a policy under test. */
 export interface PolicyToTest {
@@ -70,10 +71,5 @@ export function algorithmConformance(options: AlgorithmConformance): void {
 
 const byRoute: Limit = ({ route }) => (route === 'large' ? 12 : 5)
 
-function optionalSettlement(rule: PolicyRule): SettlementTwins | undefined {
-  try {
-    return settlementOf(rule)
-  } catch {
-    return undefined
-  }
-}
+const optionalSettlement = (rule: PolicyRule): SettlementTwins | undefined =>
+  attempt(() => settlementOf(rule), undefined)

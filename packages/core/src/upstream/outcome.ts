@@ -1,4 +1,5 @@
 /* The outcome of a call as a sign of its upstream. */
+import { attempt } from '../internal/attempt.ts'
 
 /**
  * It is well; it has failed; it answers, but says nothing about how it is; or the outcome says nothing about it at all.
@@ -29,16 +30,18 @@ const GIVEN_UP: ReadonlySet<unknown> = new Set([
 
 /** Judges what a call has returned: a response by its status, anything else as a success. */
 export function outcomeOfResult(result: unknown): Outcome {
-  return safely('success', () => {
+  // It may have getters that throw.
+  return attempt((): Outcome => {
     const { status, headers, arrayBuffer } = (result ?? {}) as Partial<Response>
     if (typeof status !== 'number' || typeof arrayBuffer !== 'function') return 'success'
     return outcomeOfStatus(status, headers)
-  })
+  }, 'success')
 }
 
 /** Judges what a call has thrown. Errors of clients have the status of the response, or the response. */
 export function outcomeOfError(error: unknown, { signal }: UpstreamCallOptions = {}): Outcome {
-  return safely('failure', () => {
+  // It may have getters that throw.
+  return attempt((): Outcome => {
     if (signal?.aborted && !isTimeout(signal.reason)) return 'none'
     if (typeof error !== 'object' || error === null) return 'failure'
     const { name, status, statusCode, headers, response } = error as Readonly<
@@ -49,7 +52,7 @@ export function outcomeOfError(error: unknown, { signal }: UpstreamCallOptions =
     const found = status ?? statusCode ?? answer.status
     if (typeof found !== 'number') return 'failure'
     return outcomeOfStatus(found, headers ?? answer.headers)
-  })
+  }, 'failure')
 }
 
 function outcomeOfStatus(status: number, headers: unknown): Outcome {
@@ -69,12 +72,3 @@ function hasHeader(headers: unknown, name: string): boolean {
 
 const isTimeout = (reason: unknown): boolean =>
   (reason as { name?: unknown } | undefined)?.name === 'TimeoutError'
-
-/** Judges what may have getters that throw. */
-function safely(otherwise: Outcome, judge: () => Outcome): Outcome {
-  try {
-    return judge()
-  } catch {
-    return otherwise
-  }
-}

@@ -1,7 +1,8 @@
 import { hasBearer } from '@sluice/core/internal/http'
 import type { DashboardRecord } from '../records/record.ts'
 import { MAX_BATCH_LENGTH, type Batch } from '../records/batches.ts'
-import { isObject, parseJson } from '../json.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
+import { isObject } from '../json.ts'
 
 /** Checks the records that another process has sent with its key, and passes them to the dashboard's state. */
 export async function takeRecords(

@@ -1,4 +1,5 @@
-import { isObject, parseJson } from '../json.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
+import { isObject } from '../json.ts'
 import type { WhyQuestion } from './answer.ts'
 
 /** Returns the question that a page has sent; `undefined` if it is none. */

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Fault, Row, Rows } from './row.ts'
 import { lineRows, MAX_LINE, type ParsedLine } from './lines.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 
 /** Reads JSON lines: one object in each line. Nested values have names such as `usage.prompt_tokens`. */
 export const jsonRows = (stream: Readable): Rows => lineRows(stream, rowOf)
@@ -44,15 +45,6 @@ function rowOf(text: string): ParsedLine {
     return { values: isFlat(values) ? values : flatten(values) }
   }
   return { reason: 'the line is not a JSON object' }
-}
-
-/** Parses a text, and returns `undefined` if it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** True for most lines, which need no copy. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Fault, Row } from './row.ts'
-import { parseJson } from './json-rows.ts'
+import { parseJson } from '@sluice/core/internal/limiter'
 import { linesOf, type Line } from './lines.ts'
 
 /** A batch of spans is one line, so lines are long. */

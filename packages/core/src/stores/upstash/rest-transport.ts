@@ -2,6 +2,7 @@
 import { StoreError } from '../../errors.ts'
 import { RedisError, type Transport } from '../redis/transport.ts'
 import { badReply } from '../store.ts'
+import { parseJson } from '../../internal/attempt.ts'
 
 /** Creates the error of credentials that Upstash does not accept. */
 export function unauthorized(status?: number): StoreError {
@@ -67,7 +68,7 @@ export async function post(
   } catch {
     throw new StoreError('store_unreachable', 'The store cannot be reached')
   }
-  return read(parse(text), response.ok, response.status)
+  return read(parseJson(text), response.ok, response.status)
 }
 
 /** Reads the answer to one command. @throws RedisError, or a StoreError if it is not from Redis. */
@@ -79,12 +80,4 @@ export function resultOf(json: unknown, ok: boolean, status: number): unknown {
   if (status === 401) throw unauthorized(status)
   if (ok) throw badReply(status)
   throw new StoreError('store_refused', `The store answered with status ${status}`, status)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
