@@ -1,100 +1,29 @@
 /*
- * A balance of credits: what is left of each grant, what open reservations hold, and a journal. Its Lua twin, in
+ * A balance of credits: the rest of each grant, units that open reservations hold, and a journal. Its Lua twin, in
  * `credit-account-lua.ts`, has the same steps under the same names, in the same order.
  *
  * The law: granted + adjusted - revoked - expired - settled - held = lots - debt. Each step below keeps it.
  */
-import type { CalendarNumbers } from './calendar-window.ts'
-import { nextEnd } from './calendar-window.ts'
-
-/** The sums of an account, in the order in which Redis stores them. */
-export const SUMS = [
-  'granted',
-  'adjusted',
-  'revoked',
-  'expired',
-  'settled',
-  /** Units of open reservations. */
-  'held',
-  /** Units that settlements have used beyond what there was. The next grant pays them first. */
-  'debt',
-  /** The end of the period of the allowance, in epoch ms. 0 before the first. */
-  'finish',
-  /** The rest of the allowance. */
-  'included',
-  /** The allowance of the running period. */
-  'allowance',
-  /** The number of reservations so far: each one's position. */
-  'holds',
-  /** No open reservation is due before this time (epoch ms). 0 if there is none. */
-  'due',
-  /** The hour whose spending is summed, in epoch ms. */
-  'hour',
-  /** The number of the journal's last entry. */
-  'entries',
-  /** The sum of all entries. */
-  'logged',
-] as const
-
-export type Sums = Record<(typeof SUMS)[number], number>
-
-/** The rest of grants of one priority, time and kind. */
-export interface Lot {
-  /** `priority:effective:expires:kind`, as Redis stores it. Times in epoch ms, 0 for none. */
-  readonly name: string
-  readonly left: number
-}
-
-/** The units of an open reservation. */
-export interface Hold {
-  readonly id: string
-  readonly units: number
-  /** The time until which it is to be settled, in epoch ms. */
-  readonly due: number
-  /** The lots that they are from, in the order of their use. */
-  readonly parts: readonly Part[]
-}
-
-export type Part = readonly [lot: string, units: number]
-
-/** An account as stores in memory keep it. */
-export interface CreditState {
-  readonly sums: Sums
-  /** In the order of their use. */
-  readonly lots: readonly Lot[]
-  /** The spending of `hour`, by lot. */
-  readonly spent: readonly Part[]
-  /** By position. Changed in place. */
-  readonly holds: Record<string, Hold>
-  /** The newest entries, the oldest first. Changed in place. */
-  readonly journal: string[]
-}
-
-/** The numbers by which an account is brought up to date. Without a limit, the allowance is left as it is. */
-export interface CreditTerms extends Partial<CalendarNumbers> {
-  readonly limit?: number
-  /** See `CREDIT_PARAMS`. */
-  readonly params: readonly number[]
-}
-
-/** The params: 1 with an allowance; its period in milliseconds, 0 for a month; the most that goes on; 1 to give back what is due. */
-export type CreditParams = readonly [
-  hasAllowance: number,
-  period: number,
-  rollover: number,
-  releases: number,
-]
-
-/** The lot of the allowance. */
-export const INCLUDED = 'included'
-
-/** The most entries of a journal: newer ones replace the oldest. */
-export const MAX_ENTRIES = 2_000
-
-export const HOUR_MS = 3_600_000
-
-/** The average length of a month, in milliseconds. */
-export const MONTH_MS = 2_629_746_000
+import { endAllowance, renewAllowance } from './credit-allowance.ts'
+import { CreditJournal } from './credit-journal.ts'
+import {
+  byPosition,
+  hasExpired,
+  INCLUDED,
+  inOrder,
+  isUsable,
+  lotFacts,
+  MAX_ENTRIES,
+  split,
+  SUMS,
+  type CreditParams,
+  type CreditState,
+  type CreditTerms,
+  type Hold,
+  type Lot,
+  type Part,
+  type Sums,
+} from './credit-state.ts'
 
 const NOTHING: CreditState = {
   sums: Object.fromEntries(SUMS.map((name) => [name, 0])) as Sums,
@@ -108,12 +37,11 @@ const NOTHING: CreditState = {
 export class CreditAccount {
   readonly sums: Sums
   lots: readonly Lot[]
-  spent: Part[]
+  readonly journal: CreditJournal
   /** False if the end of the allowance's period is not known: the caller's clock is days wrong. */
   isKnown = true
   readonly #state: CreditState
   readonly #now: number
-  readonly #entries: string[] = []
   readonly #holds = new Map<string, Hold | undefined>()
 
   constructor(state: CreditState | undefined, now: number, terms: CreditTerms) {
@@ -121,11 +49,17 @@ export class CreditAccount {
     this.#now = now
     this.sums = { ...this.#state.sums }
     this.lots = this.#state.lots
-    this.spent = [...this.#state.spent]
+    this.journal = new CreditJournal(this.sums, this.#state.spent, now)
     const [hasAllowance, , , releases] = terms.params as CreditParams
     if (releases === 1 && this.sums.due > 0 && this.sums.due <= now) this.#releaseDue()
     this.#expire()
-    if (hasAllowance === 1 && terms.limit !== undefined) this.#renew(terms as Required<CreditTerms>)
+    if (terms.limit !== undefined) {
+      if (hasAllowance === 1) {
+        this.isKnown = renewAllowance(this.sums, this.journal, terms as Required<CreditTerms>, now)
+      } else {
+        endAllowance(this.sums, this.journal, now)
+      }
+    }
     this.#payDebt()
   }
 
@@ -169,7 +103,7 @@ export class CreditAccount {
     const parts = this.#draw(units)
     if (holdMs === 0) {
       sums.settled += units
-      this.#spend(parts)
+      this.journal.spend(parts)
       return 0
     }
     sums.holds += 1
@@ -190,13 +124,13 @@ export class CreditAccount {
       this.#holds.set(String(position), undefined)
       sums.held -= hold.units
       const [spent, rest] = split(hold.parts, used)
-      this.#spend(spent)
+      this.journal.spend(spent)
       this.#giveBack(rest)
     }
     const debtBefore = sums.debt
     const parts = this.take(actual - used)
-    this.log('debt', debtBefore - sums.debt, '-')
-    this.#spend(parts)
+    this.journal.log('debt', debtBefore - sums.debt, '-')
+    this.journal.spend(parts)
   }
 
   /** Takes units, as a debt if there are too few. Returns the lots that they are from. */
@@ -228,32 +162,16 @@ export class CreditAccount {
     return taken
   }
 
-  /** Appends an entry to the journal: the number, the time, the kind, the units, the lot, the sum of all so far, and more. */
-  log(kind: string, units: number, lot: string, more = '', at: number = this.#now): void {
-    if (units === 0) return
-    if (kind !== 'spent') this.flush()
-    const { sums } = this
-    sums.entries += 1
-    sums.logged += units
-    this.#entries.push(`${sums.entries} ${at} ${kind} ${units} ${lot} ${sums.logged} ${more}`)
-  }
-
-  /** Appends the spending that is summed. */
-  flush(): void {
-    const { spent, sums } = this
-    this.spent = []
-    for (const [lot, units] of spent) this.log('spent', -units, lot, '', sums.hour)
-  }
-
   /** Returns the account as it is to be stored. */
   save(): CreditState {
-    const { sums, lots, spent } = this
+    const { sums, lots } = this
+    const { spent, entries } = this.journal
     const { holds, journal } = this.#state
     for (const [position, hold] of this.#holds) {
       if (hold) holds[position] = hold
       else delete holds[position]
     }
-    journal.push(...this.#entries)
+    journal.push(...entries)
     journal.splice(0, journal.length - MAX_ENTRIES)
     return { sums, lots, spent, holds, journal }
   }
@@ -264,19 +182,6 @@ export class CreditAccount {
     return this.lots
       .filter(({ name }) => isUsable(name, at))
       .reduce((sum, { left }) => sum + left, at < finish ? included : 0)
-  }
-
-  #spend(parts: readonly Part[]): void {
-    const { sums } = this
-    const hour = this.#now - (this.#now % HOUR_MS)
-    if (sums.hour !== hour) this.flush()
-    sums.hour = hour
-    for (const [lot, units] of parts) {
-      if (units === 0) continue
-      const at = this.spent.findIndex(([name]) => name === lot)
-      if (at < 0) this.spent.push([lot, units])
-      else this.spent[at] = [lot, (this.spent[at] as Part)[1] + units]
-    }
   }
 
   /** Takes units that are there: of the allowance, then lot by lot. */
@@ -313,7 +218,7 @@ export class CreditAccount {
       else if (!lot.startsWith(INCLUDED) && !hasExpired(lot, this.#now)) this.put(lot, rest)
       else {
         sums.expired += rest
-        this.log('expired', -rest, lot)
+        this.journal.log('expired', -rest, lot)
       }
     }
   }
@@ -334,7 +239,7 @@ export class CreditAccount {
       if (!hasExpired(name, this.#now)) continue
       this.#setLeft(name, 0)
       this.sums.expired += left
-      this.log('expired', -left, name)
+      this.journal.log('expired', -left, name)
     }
   }
 
@@ -353,102 +258,10 @@ export class CreditAccount {
     }
   }
 
-  /** Begins the period of the allowance that `now` is in, or adds what a new plan includes. */
-  #renew(terms: Required<CreditTerms>): void {
-    const { sums } = this
-    const { limit, params } = terms
-    const [, period, rollover] = params as CreditParams
-    const isRunning = this.#now < sums.finish
-    const periods = { ...terms, params: [period] }
-    const end = isRunning ? sums.finish : nextEnd(sums.finish || undefined, periods, this.#now)
-    this.isKnown = end !== undefined
-    if (end === undefined) return
-    if (isRunning) {
-      const more = Math.max(0, limit - sums.allowance)
-      sums.included += more
-      sums.granted += more
-      sums.allowance += more
-      this.log('included', more, `${INCLUDED}:${end}`)
-      return
-    }
-    const left = sums.included
-    const average = period === 0 ? MONTH_MS : period
-    const skipped = sums.finish > 0 ? Math.round((end - sums.finish) / average) - 1 : 0
-    const kept = Math.min(rollover, left + Math.max(0, skipped) * sums.allowance)
-    const expired = Math.max(0, left - kept)
-    sums.expired += expired
-    this.log('expired', -expired, `${INCLUDED}:${sums.finish}`)
-    const granted = limit + kept - left + expired
-    sums.granted += granted
-    sums.finish = end
-    sums.allowance = limit
-    sums.included = limit + kept
-    this.log('included', granted, `${INCLUDED}:${end}`)
-  }
-
   #setLeft(name: string, left: number): void {
     this.lots =
       left > 0
         ? this.lots.map((lot) => (lot.name === name ? { name, left } : lot))
         : this.lots.filter((lot) => lot.name !== name)
   }
-}
-
-/** The facts in the name of a lot. */
-interface LotFacts {
-  readonly priority: number
-  readonly effective: number
-  readonly expires: number
-  readonly kind: string
-}
-
-/** Returns the facts in the name of a lot. */
-export function lotFacts(name: string): LotFacts {
-  const [priority, effective, expires, kind = ''] = name.split(':')
-  return {
-    priority: Number(priority),
-    effective: Number(effective),
-    expires: Number(expires),
-    kind,
-  }
-}
-
-/** Returns the name of a lot. */
-export const lotName = ({ priority, effective, expires, kind }: LotFacts): string =>
-  `${priority}:${effective}:${expires}:${kind}`
-
-const hasExpired = (name: string, at: number): boolean => {
-  const { expires } = lotFacts(name)
-  return expires > 0 && expires <= at
-}
-
-const isUsable = (name: string, at: number): boolean =>
-  lotFacts(name).effective <= at && !hasExpired(name, at)
-
-/** The order of use: by priority, then what expires soonest, then promotional before paid, then the oldest. */
-function inOrder(one: Lot, other: Lot): number {
-  const [a, b] = [lotFacts(one.name), lotFacts(other.name)]
-  const difference =
-    a.priority - b.priority || (a.expires || Infinity) - (b.expires || Infinity) || 0
-  // Infinity less itself is NaN.
-  if (difference) return difference
-  if (a.kind !== b.kind) return a.kind === 'promotional' ? -1 : 1
-  return a.effective - b.effective
-}
-
-export const byPosition = (holds: ReadonlyMap<string, Hold>): [string, Hold][] =>
-  [...holds].toSorted(([a], [b]) => Number(a) - Number(b))
-
-/** Returns the parts of the first `units`, and those of the rest. */
-function split(parts: readonly Part[], units: number): [Part[], Part[]] {
-  let left = units
-  const first: Part[] = []
-  const rest: Part[] = []
-  for (const [lot, part] of parts) {
-    const taken = Math.min(left, part)
-    left -= taken
-    first.push([lot, taken])
-    rest.push([lot, part - taken])
-  }
-  return [first, rest]
 }

@@ -1,6 +1,7 @@
 import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
 import type { CalendarNumbers } from './calendar-window.ts'
-import { CreditAccount, type CreditState } from './credit-account.ts'
+import { CreditAccount } from './credit-account.ts'
+import type { CreditState } from './credit-state.ts'
 import { openAccountLua } from './credit-account-lua.ts'
 
 /** The numbers of an entry. Those of a calendar are there with an allowance. */

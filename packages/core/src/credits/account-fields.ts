@@ -1,12 +1,14 @@
 /* The fields of an account in the hash of its key, as Redis has them. */
 import {
+  ACCOUNT,
+  ENTRY,
+  HOLD,
   SUMS,
   type CreditState,
   type Hold,
   type Part,
   type Sums,
-} from '../algorithms/credit-account.ts'
-import { ACCOUNT, ENTRY, HOLD } from '../algorithms/credit-account-lua.ts'
+} from '../algorithms/credit-state.ts'
 
 /** The fields of an account, by name. */
 export type AccountFields = Readonly<Record<string, string>>

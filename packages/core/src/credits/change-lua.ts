@@ -1,5 +1,6 @@
 /* The Lua twins of `change.ts`. Each defines what the next uses: the clock, the account, the answer. */
-import { HOLD, openLua } from '../algorithms/credit-account-lua.ts'
+import { openLua } from '../algorithms/credit-account-lua.ts'
+import { HOLD } from '../algorithms/credit-state.ts'
 import { CLOCK } from '../lua/program.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
 import { DAY_MS, GRANT_IDS_MS, MAX_GRANT_IDS, MAX_LOTS } from './bounds.ts'

@@ -1,7 +1,8 @@
 /* The steps that change a balance beside decisions and settlements: grants, corrections, revocations. */
 import type { RecordValues, StateMap } from '../stores/store.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
-import { CreditAccount, byPosition, type CreditState } from '../algorithms/credit-account.ts'
+import { CreditAccount } from '../algorithms/credit-account.ts'
+import { byPosition, type CreditState } from '../algorithms/credit-state.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
 import { GRANT_SCRIPT, REVOKE_SCRIPT, SETTLE_HOLD_SCRIPT } from './change-lua.ts'
 import { DAY_MS, GRANT_IDS_MS, MAX_GRANT_IDS, MAX_LOTS } from './bounds.ts'
@@ -106,7 +107,7 @@ export const GRANT: LuaOperationKind<Change, Grant> = {
     const total = account.lots.reduce((all, { left }) => all + left, account.sums.included)
     if (units > 0 && total + units > MAX_UNITS) return changed(account, 'balance_too_large')
     account.sums[sum] += units
-    account.log(sum, units, units > 0 ? lot : '-', more)
+    account.journal.log(sum, units, units > 0 ? lot : '-', more)
     if (units > 0) account.put(lot, units)
     else account.take(-units)
     ids.set(id, textOf({ at, sum, units, taken: -1, owed: 0, lot }))
@@ -144,7 +145,7 @@ export const REVOKE: LuaOperationKind<Change, Revocation> = {
     const taken = account.takeFrom(lot, units)
     const owed = owes ? units - taken : 0
     account.sums.revoked += taken + owed
-    account.log('revoked', -taken - owed, lot, more)
+    account.journal.log('revoked', -taken - owed, lot, more)
     account.owe(owed)
     ids.set(id, textOf({ ...known, taken, owed }))
     store(states, key, account)

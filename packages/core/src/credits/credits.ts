@@ -3,7 +3,7 @@ import type { AnyLimitName, Limit } from '../policies/limit.ts'
 import type { AlgorithmConfig, PolicyOf, PolicyOptions } from '../policies/policy.ts'
 import type { Calendar } from '../policies/resets.ts'
 import { creditAlgorithm } from '../algorithms/credits.ts'
-import type { CreditParams } from '../algorithms/credit-account.ts'
+import type { CreditParams } from '../algorithms/credit-state.ts'
 import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,

@@ -1,8 +1,7 @@
 /* The steps that read an account as it is stored, or put one where none is. */
 import type { LuaOperationKind } from '../lua/twins.ts'
 import type { RecordValues } from '../stores/store.ts'
-import type { CreditState } from '../algorithms/credit-account.ts'
-import { ENTRY } from '../algorithms/credit-account-lua.ts'
+import { ENTRY, type CreditState } from '../algorithms/credit-state.ts'
 import { CLOCK } from '../lua/program.ts'
 import { accountOf, type AccountFields } from './account-fields.ts'
 import { DAY_MS, GRANT_IDS_MS } from './bounds.ts'

@@ -24,7 +24,8 @@ export function explained(outcome: Outcome, runtime: LimiterRuntime): Outcome {
  */
 function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime): void {
   const { policies, violated, at } = decision
-  if (!violated?.retryAfterMs) return
+  // A balance never says when units return.
+  if (!violated?.retryAfterMs && violated?.reason !== 'credits_exhausted') return
   const charges = [...unansweredOf(runtime).values()].flatMap(({ open }) =>
     open && open.settleBy > at ? open.charges : [],
   )
@@ -39,7 +40,7 @@ function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime):
     if (!fits && unit !== 'request' && (othersHold || cost <= leftOf(state, n)))
       Object.assign(state, {
         reason,
-        retryAfterMs: Math.min(retryAfterMs as number, HELD_RETRY_MS),
+        retryAfterMs: Math.min(retryAfterMs ?? HELD_RETRY_MS, HELD_RETRY_MS),
         resetMs: Math.min(resetMs, HELD_RETRY_MS),
       })
   })
