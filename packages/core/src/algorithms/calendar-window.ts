@@ -1,5 +1,5 @@
 import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
-import { FOREIGN, windowFinding } from './algorithm.ts'
+import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 import { giveBackLua, writeWindowLua, type FixedWindowState } from './fixed-window.ts'
 
 /** The numbers of an entry beside its limit and cost: the periods about now, as the caller has computed them. */
@@ -68,10 +68,7 @@ export const calendarWindowAlgorithm: Algorithm<FixedWindowState> = {
     check: `${readLua(params)}
 $finish, $used = ending, used
 if ending then
-  $expiry = ending + outlive
-  fits = cost == 0 or used + cost <= limit
-  available, reset = limit - used, ending - now
-  if not fits then retry = cost > limit and -1 or reset end
+  $expiry = ending + outlive${fitWindow('ending - now', 'reset')}
 else
   fits = cost == 0
 end`,

@@ -19,12 +19,10 @@ import { invalidOption } from '../internal/validation.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { periodAt, type Period, type Stroke } from './periods.ts'
 import { ANCHOR_RULE, MIDNIGHT, strokeOfAnchor, strokeOfStart } from './stroke.ts'
-import { isZone, localText, ZONE_RULE } from './zone.ts'
+import { isZone, localText, MINUTE_MS, ZONE_RULE } from './zone.ts'
 
 /** The calendars to remember the running period of: computing one takes a tenth of a millisecond. */
 const MAX_PERIODS = 1_000
-
-const MINUTE_MS = 60_000
 
 /** The least difference between two clocks that is a new one, in milliseconds. */
 const NEW_DIFFERENCE_MS = MINUTE_MS

@@ -6,7 +6,7 @@ import { assertKnownOptions, assertOneOf, invalidOption } from '../internal/vali
 import { CalendarRule } from './calendar-rule.ts'
 import type { CalendarOptions } from './options.ts'
 import { ANCHOR_RULE, strokeOfAnchor, strokeOfStart, type PeriodStart } from './stroke.ts'
-import { isZone, ZONE_RULE } from './zone.ts'
+import { DAY_MS, isZone, ZONE_RULE } from './zone.ts'
 
 /** The algorithm of calendars, for the class of Durable Objects that counts them: see `docs/calendars.md`. */
 export const calendarAlgorithm: Algorithm = calendarWindowAlgorithm as unknown as Algorithm
@@ -82,8 +82,6 @@ function periodOf(factory: string, own: Every | undefined, every: Every | undefi
   }
   return own ?? assertOneOf(`${factory}.resets.every`, every, EVERY)
 }
-
-const DAY_MS = 86_400_000
 
 /** The facts of periods. Those of a day and a month have the params of `dailyCap` and `monthlyCap`, with whose counts they go on. */
 const PERIODS: Readonly<

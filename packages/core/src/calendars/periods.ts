@@ -1,9 +1,6 @@
 /* The periods of a calendar: days, weeks, months and years in a zone. */
 import type { Every } from '../policies/resets.ts'
-import { firstInstant, localTime } from './zone.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
+import { DAY_MS, firstInstant, HOUR_MS, localTime } from './zone.ts'
 
 /** The local time at which periods begin. Each kind uses its own part of it. */
 export interface Stroke {
@@ -51,7 +48,7 @@ interface Kind {
 }
 
 /** The Unix epoch was a Thursday. */
-const EPOCH_WEEKDAY = 3
+export const EPOCH_WEEKDAY = 3
 
 const KINDS: Readonly<Record<Every, Kind>> = {
   day: { numberOf: (day) => day, dateOf: (number) => number },

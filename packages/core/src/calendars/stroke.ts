@@ -1,8 +1,8 @@
 /* The local time at which the periods of a calendar begin, as options give it. */
 import { assertInteger, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
-import { localTime } from './zone.ts'
+import { DAY_MS, HOUR_MS, localTime } from './zone.ts'
 import type { Every } from '../policies/resets.ts'
-import type { Stroke } from './periods.ts'
+import { EPOCH_WEEKDAY, type Stroke } from './periods.ts'
 
 /** The days of a week. */
 const WEEKDAYS = [
@@ -57,11 +57,6 @@ export function strokeOfStart(option: string, every: Every, start: PeriodStart):
     hour: assertInteger(`${option}.hour`, hour ?? MIDNIGHT.hour, 0, 23),
   }
 }
-
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
-/** The Unix epoch was a Thursday. */
-const EPOCH_WEEKDAY = 3
 
 /** Returns the local time at which periods with this anchor begin; `undefined` if it is none. */
 export function strokeOfAnchor(anchor: unknown, zone: string): Stroke | undefined {

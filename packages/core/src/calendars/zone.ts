@@ -3,8 +3,9 @@ import { RecentItems } from '../internal/recent-items.ts'
 import { attempt } from '../internal/attempt.ts'
 
 const SECOND_MS = 1_000
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 86_400_000
 
 /** The formatters to keep: one takes long to make, and half a megabyte. */
 const MAX_FORMATTERS = 50
