@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** What the tests and the demo need from the system: its commands, and its package by package manager. */
+/** The needs of the tests and the demo: commands, and their package by package manager. */
 const NEEDS = {
   redis: {
     commands: ['redis-server', 'valkey-server'],

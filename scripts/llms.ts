@@ -9,7 +9,7 @@ const read = (page: string): string => readFileSync(new URL(page, root), 'utf8')
 /** An entry of the index: a line of a list, or a row of the table of frameworks. */
 const LINE = /^- (?<entry>\[[^\]]+\]\([^)]+\): .+)$/
 const ROW = /^\| (?<link>\[[^\]]+\]\([^)]+\)) *\| (?<file>\S+) *\| \d+ *\| (?<how>.+?) *\|$/
-/** What the other sections say, in another order. */
+/** Sections that say the same as others, in another order. */
 const AGAIN = /^(?:Packages|Features)\n/
 /** An agent may leave this section out: llmstxt.org gives such a section the name "Optional". */
 const OPTIONAL = 'Why'

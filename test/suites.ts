@@ -4,7 +4,7 @@ import { matchesGlob } from 'node:path'
 export interface Suite {
   /** The test files, as globs. */
   readonly files: readonly string[]
-  /** What it needs on the machine beside Redis; `scripts/ensure.mjs` installs it. */
+  /** Its needs on the machine beside Redis; `scripts/ensure.mjs` installs them. */
   readonly needs?: readonly ('browser' | 'prometheus')[]
   /** The files to run at a time. @default 2 */
   readonly workers?: number
@@ -81,7 +81,7 @@ export const SUITES = {
       'test/world/**/*.test.ts',
     ],
   },
-  /** What operators see: the dashboard in a browser, Prometheus, a million lines of a log. */
+  /** The tools of operators: the dashboard in a browser, Prometheus, a million lines of a log. */
   observability: {
     files: ['test/observability/**/*.test.ts'],
     needs: ['browser', 'prometheus'],

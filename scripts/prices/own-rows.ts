@@ -80,7 +80,7 @@ export const OWN_ROWS: Readonly<Record<string, readonly OwnRows[]>> = {
   ],
   deepseek: [
     {
-      // The page lists neither any more. Who still calls them may be answered by `deepseek-flash`.
+      // The page lists neither any more. Calls of them may be answered by `deepseek-flash`.
       asOf: '2026-10-27',
       source: 'https://api-docs.deepseek.com/quick_start/pricing',
       rows: {

@@ -83,7 +83,7 @@ const higher = (one: Row, other: Row): Row =>
 
 const rateOf = (row: Row, kind: number): number => row[kind] ?? -1
 
-/** What Bedrock and Vertex AI charge in a region for what costs less worldwide: a tenth more. */
+/** The surcharge of Bedrock and Vertex AI for a region over the worldwide price: a tenth. */
 export const REGIONAL = 1.1
 
 /** Returns the rows with this surcharge. */

@@ -72,7 +72,7 @@ const storeLines = ({ local }) =>
   `UPSTASH_REDIS_REST_URL=${local.url}\nUPSTASH_REDIS_REST_TOKEN=${local.token}\n`
 
 async function prepare(folder, name, context) {
-  // What creates an app wants an empty folder.
+  // The tools that create apps want an empty folder.
   if (!FRAMEWORKS[name].startsWith('npx')) write(folder, 'package.json', '{}')
   if (FRAMEWORKS[name] !== '') await install(folder, FRAMEWORKS[name], name, context)
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { run } from './processes.mjs'
 
 const packages = new URL('../../packages/', import.meta.url)
-/** What the packages take from their user: it is there in versions of the user's own. */
+/** The peers of the packages, in the versions that their user has. */
 const PEERS = 'react react-dom next @opentelemetry/api'
 
 /** The versions of Node.js on which the packages are to run, each by its package of npm. */
@@ -29,7 +29,7 @@ export async function tryVersion(folder, version, { env }) {
     import { memory } from '@sluice/core/memory'
     const failed = []
     for (const entry of ${JSON.stringify(entries)}) {
-      // What extends a class of workerd, or is a part of Next.js or a framework, runs there.
+      // Entries that extend a class of workerd, or are a part of Next.js or a framework, run there.
       await import(entry).catch(({ code, message }) => {
         if (!/cloudflare:|Cannot find (?:package|module) '(?!@sluice)/.test(message)) failed.push([entry, code, message])
       })

@@ -16,7 +16,7 @@ import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
 import { listen, sameDecision, type App, type Serve, type Served } from './support.ts'
 
-/** What the built app takes from the test, because it is built once. */
+/** The parts that the built app takes from the test, because it is built once. */
 interface UnderTest {
   readonly handle: Handle
   readonly handlers: Record<string, (event: RequestEvent) => Response | Promise<Response>>

@@ -32,7 +32,7 @@ function ratioOf({ ours, others }: Row, name: string): number {
   return median(ratios(ours.values, other.values))
 }
 
-/** What the page advises, and what the saved figures must say for it. */
+/** The advice of the page, and the condition of the saved figures for it. */
 const ADVICE: readonly [advice: string, holds: () => boolean][] = [
   ['A limit must hold', () => bytes('slidingWindow', 100) < 10_000],
   [

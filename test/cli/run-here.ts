@@ -6,7 +6,7 @@ import { Writable } from 'node:stream'
 import { runCommand } from '@sluice/cli'
 import { failureText } from '../../packages/cli/dist/failure.js'
 
-/** What a command has printed. */
+/** The output of a command. */
 export interface Ran {
   readonly out: string
   readonly err: string

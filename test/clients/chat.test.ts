@@ -101,7 +101,7 @@ describe("the demo's /api/chat with the openai client", () => {
       }
       const used = await tenant.settled()
       expect(used['tpm']).toBeGreaterThan(5)
-      // What was reserved: 400 tokens of output.
+      // The reserved part: 400 tokens of output.
       expect(used['budget.daily']).toBeLessThan(4_000)
     }))
 

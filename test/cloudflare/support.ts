@@ -58,7 +58,7 @@ export async function startWorker(
     host: '127.0.0.1',
     port: config.port ?? 0,
     ...(config.storage !== undefined && { resourcePersistencePath: config.storage }),
-    // What a Worker logs about a message that fails on purpose.
+    // The log of a Worker about a message that fails on purpose.
     handleStructuredLogs: () => {},
     workers: [
       ...front,

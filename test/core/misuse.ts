@@ -15,7 +15,7 @@ import { upstash } from '@sluice/core/upstash'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { loosely } from '../support/mistakes.ts'
 
-/** What is called wrongly, the option that the message must name, and the value that it must show, if any. */
+/** The wrong call, the option that the message must name, and the value that it must show, if any. */
 type Misuse = readonly [call: () => unknown, option: string, given?: string]
 
 const store = memory()

@@ -21,7 +21,7 @@ beforeAll(async () => {
   vi.stubEnv('OPENAI_API_KEY', 'sk-of-a-test')
   // Inside the workspace, so that the packages are found as a user's would be.
   folder = mkdtempSync(fileURLToPath(new URL('readme-', import.meta.url)))
-  // What the app has already.
+  // The part that the app has already.
   writeFileSync(
     join(folder, 'app.ts'),
     `export const handle = (): Response => Response.json({ answer: 42 })

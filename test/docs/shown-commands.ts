@@ -7,7 +7,7 @@ export interface ShownCommand {
   /** The heading above it. */
   readonly section: string
   readonly command: string
-  /** What it prints, if the page shows that. */
+  /** Its output, if the page shows that. */
   readonly output: string | undefined
 }
 

@@ -44,7 +44,7 @@ async function endsAfter(calls: readonly { tenant: string; zone: string }[]): Pr
   return ends
 }
 
-/** What becomes of each mistake, by a word of its row. */
+/** The effect of each mistake, by a word of its row. */
 const OUTCOMES: Readonly<Record<string, () => Promise<void>>> = {
   'a limiter over': async () => {
     for (const _ of [1, 2]) expect((await limiterOf(1).check(ACME)).allowed).toBe(true)

@@ -35,7 +35,7 @@ const [uncompiled, compiled] = [true, false].map((fails) =>
   mistakes.filter(({ text }) => text.startsWith('error TS') === fails),
 ) as [Mistake[], Mistake[]]
 
-/** What the blocks use without an import. */
+/** The names that the blocks use without an import. */
 const GLOBALS = `
 type Core = typeof import('@sluice/core')
 declare const createLimiter: Core['createLimiter'], slidingWindow: Core['slidingWindow']
@@ -87,7 +87,7 @@ describe('the likeliest mistakes', () => {
   })
 })
 
-/** What is thrown or printed when the code of a mistake runs. */
+/** The error or output when the code of a mistake runs. */
 async function told({ file }: Mistake): Promise<string> {
   const store = memory()
   const policies = [
@@ -110,7 +110,7 @@ async function told({ file }: Mistake): Promise<string> {
   return lines.join('\n')
 }
 
-/** What a mistake exports, if it needs a request to Next.js. */
+/** The exports of a mistake, if it needs a request to Next.js. */
 interface NextApp {
   readonly proxy?: (request: NextRequest) => Promise<Response>
   readonly POST?: (request: Request, context: object) => Promise<Response>

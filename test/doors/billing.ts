@@ -1,4 +1,4 @@
-/* What providers bill, by a price list and rules of their own: nothing here is of the packages. */
+/* The bills of providers, by a price list and rules of their own: nothing here is of the packages. */
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -103,7 +103,7 @@ const READ = ['messages', 'input', 'prompt', 'suffix', 'system', 'instructions']
 /** Fields whose JSON the model reads. */
 const READ_AS_JSON = ['tools', 'functions', 'response_format', 'text', 'output_config'] as const
 
-/** What Claude is told of tools beside what the call says. */
+/** The tokens in which Claude is told of tools, beside those of the call. */
 function addedForTools(tools: readonly unknown[]): number {
   if (tools.length === 0) return 0
   const types = tools.map((tool) => String(isObject(tool) ? tool['type'] : ''))

@@ -73,7 +73,7 @@ describe.each(CELLS)('$call, through $way', ({ way, call, ask }) => {
     expect(result).toEqual(expected)
     expect(sent).toBe(direct.requests.length)
     const usd = direct.bills.reduce((sum, { microDollars }) => sum + microDollars, 0)
-    // Who goes away pays for what may have been made.
+    // A client that goes away pays for the output that may have been made.
     if (call.includes('aborted')) return
     expect([charged.usd, billed.bills.length]).toEqual([usd, direct.bills.length])
   })

@@ -18,7 +18,7 @@ import { vi } from 'vitest'
 import { NOON } from '../support/times.ts'
 import { createProvider, type Provider, type ProviderOptions } from './provider.ts'
 
-/** What the stand-in's own list says, of models that `LIST_PRICES` lacks. */
+/** The stand-in's own prices of models that `LIST_PRICES` lacks. */
 export const PRICES = definePrices(
   {
     'gpt-3.5-turbo-instruct': { input: 1_500_000, output: 2_000_000 },
@@ -130,7 +130,7 @@ export function roomyLimiter(): Limiter {
   })
 }
 
-/** What a limiter has charged in all. */
+/** The whole charge of a limiter. */
 export async function chargedBy(limiter: Limiter): Promise<{ usd: number; token: number }> {
   const { policies } = await limiter.peek({ tenant: 'acme' }, { cost: { usd: 0, token: 0 } })
   const of = (name: string): number => {
@@ -141,7 +141,7 @@ export async function chargedBy(limiter: Limiter): Promise<{ usd: number; token:
 }
 
 /**
- * What became of a call: sent and charged right, refused before it was sent, turned away by the provider
+ * The end of a call: sent and charged right, refused before it was sent, turned away by the provider
  * without a bill and a charge, or what is wrong.
  */
 export type Outcome = 'sent' | 'refused' | (string & {})

@@ -129,7 +129,7 @@ function lifelike(provider: Provider): Provider {
 const NOT_COUNTED = 'may cost more than the tokens that are counted'
 const STORED = 'names input that only the provider has'
 
-/** What differs from no limiter, and why: the text that the program gets. Some differ at a door alone. */
+/** The differences from no limiter, and why: the text that the program gets. Some differ at a door alone. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   'openai, a chat with a prediction': `body.prediction: ${NOT_COUNTED}`,
   'openai, a conversation by the earlier response': `body.previous_response_id: ${STORED}`,

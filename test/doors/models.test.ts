@@ -47,7 +47,7 @@ type Version = (typeof VERSIONS)[keyof typeof VERSIONS]
 
 interface Kind {
   readonly model: (version: Version, provider: Provider) => unknown
-  /** What its options are called. */
+  /** The name of its options. */
   readonly vendor: string
   /** True if its streams are not asked for their usage. */
   readonly isSilent?: true

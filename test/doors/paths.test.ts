@@ -80,7 +80,7 @@ const UNPRICED = words(`
   app.example/oauth/token                       app.example/graphql
 `)
 
-/** What vendors say is free. */
+/** The paths that vendors call free. */
 const FREE = words('api.anthropic.com/v1/messages/count_tokens api.openai.com/v1/moderations')
 
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'post', 'QUERY', 'PROPFIND'] as const

@@ -42,7 +42,7 @@ const VENDORS: readonly (readonly [RegExp, string])[] = [
   [/together\.(ai|xyz)$/, 'together'],
 ]
 
-/** What costs nothing, though it is posted. */
+/** The paths that cost nothing, though they are posted to. */
 const FREE =
   /^https:\/\/(api\.anthropic\.com\/v1\/messages\/count_tokens|api\.openai\.com\/v1\/moderations)$/
 

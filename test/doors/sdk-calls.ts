@@ -23,7 +23,7 @@ const SDKS = {
   'ai 7': { sdk: ai7, openai: createOpenAI, anthropic: createAnthropic },
 } as const
 
-/** What a program gets of the AI SDK, without the ids and times that it makes up. */
+/** The results of the AI SDK that a program gets, without the ids and times that it makes up. */
 const shown = ({
   text,
   toolCalls,

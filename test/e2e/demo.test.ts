@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const script = fileURLToPath(new URL('../../scripts/demo/main.mjs', import.meta.url))
 
-/** What the drive prints, whatever the store. */
+/** The output of the drive, whatever the store. */
 const PRINTED = [
   '✓ bulk import: starter-import has 20 allowed, 180 denied by rpm',
   '✓ bulk import: starter-near has 15 allowed',

@@ -5,7 +5,7 @@ import { startNext } from './support/next-app.ts'
 import { startTarget, type Target } from './support/target.ts'
 import { signed } from './support/tokens.ts'
 
-/** What the tests read of a way's result. Amounts are micro-dollars. */
+/** The part of a way's result that the tests read. Amounts are micro-dollars. */
 interface WayResult {
   readonly id: string
   readonly answered: number

@@ -51,7 +51,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     server = await startRedisServer({ port: server.port })
     const back = await untilSound(limiter)
     expect(back.degraded).toBeUndefined()
-    // What was counted meanwhile is not: the store came back empty, and all 20 are free.
+    // Those counted meanwhile are not: the store came back empty, and all 20 are free.
     expect(allowedOf(await checks(limiter, 25))).toBe(20)
   })
 

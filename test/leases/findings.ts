@@ -1,4 +1,4 @@
-/* What the checker finds in the log of a swarm, rule by rule. */
+/* The findings of the checker in the log of a swarm, rule by rule. */
 import { check, type Findings, type Rule } from './checker.ts'
 import type { LoggedDecision } from './log.ts'
 import type { SwarmLog } from './swarm.ts'

@@ -131,7 +131,7 @@ it(
         proxy.behaviour = {}
         proxy.release()
         await setTimeout(1_000)
-        // What was sent arrives later, or its reply does.
+        // A message that was sent arrives later, or its reply does.
         proxy.behaviour = cuts % 2 === 0 ? { request: () => false } : { reply: () => false }
         await setTimeout(CUT_MS, undefined, { signal: ending.signal }).catch(() => {})
         cuts += 1

@@ -104,7 +104,7 @@ async function decide(): Promise<number> {
       : undefined
   const decision = call ?? (await limiter.check(subject, { cost: units }))
   const { at, allowed, source, degraded, retryAfterMs } = decision
-  // What was not answered may have been counted.
+  // A call without an answer may have been counted.
   if (degraded && settings.mayFail) return 20
   // The tenant has moved, and this process is one of before.
   if (degraded?.cause === 'store_moved' && settings.stage !== undefined) return 20

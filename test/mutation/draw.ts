@@ -6,7 +6,7 @@ import { mutationsOf, type Mutation } from './mutants.ts'
 
 /** The rooms of `packages/core/src` that are mutated, and what vitest runs for the unit suites of each. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  // What algorithms do with a key is tested with the stores, and what they do with a settlement with reservations.
+  // The work of algorithms on a key is tested with the stores, and that on a settlement with reservations.
   algorithms: [
     'test/core/algorithms/',
     'test/core/policies/',

@@ -6,7 +6,7 @@ import type { SuiteName } from '../suites.ts'
 import { copyCheckout } from './copy.ts'
 import { ROOMS, roomOf, type Mutant } from './draw.ts'
 
-/** Who notices a mutant, in the order in which they are asked. */
+/** The judges of a mutant, in the order in which they are asked. */
 export type Judge = 'room' | 'world' | 'proofs' | 'nobody'
 
 export interface Verdict {

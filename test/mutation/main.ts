@@ -1,6 +1,6 @@
 /*
  * `npm run mutation -- --seed 1 --mutants 150`: puts mistakes into the built packages, one at a time, and tells who
- * notices them. What is known is kept in a file, so that a run which was ended goes on; `--again` asks once more about
+ * notices them. The results are kept in a file, so that a run which was ended goes on; `--again` asks once more about
  * those that nobody noticed.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'

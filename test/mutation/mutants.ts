@@ -56,7 +56,7 @@ export function mutationsOf(path: string, text: string): Mutation[] {
 
   function visit(node: Node, parent: Node | undefined): void {
     mutate(node, parent)
-    // What is thrown or said is a text for people.
+    // An error or a message is a text for people.
     if (node.type === 'NewExpression' && isNamed(node['callee'], /Error$/)) return
     for (const child of Object.values(node)) {
       for (const one of Array.isArray(child) ? child : [child]) if (isNode(one)) visit(one, node)

@@ -208,7 +208,7 @@ describe('the dollars of a request', () => {
     const of = (end: string) => linesOf(text, `rate_limiter_request_cost_usd_${end}`)
     const mini = 'rate_limiter_plan="free",gen_ai_request_model="gpt-4o-mini"'
     const full = 'rate_limiter_plan="paid",gen_ai_request_model="gpt-4o"'
-    // What is reserved, free or never sent is no cost of a request.
+    // A reserved, free or unsent call is no cost of a request.
     expect(of('count')).toEqual([
       `rate_limiter_request_cost_usd_count{${mini}} 1`,
       `rate_limiter_request_cost_usd_count{${full}} 2`,

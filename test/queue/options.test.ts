@@ -120,7 +120,7 @@ describe('a job that is malformed is refused, and not added:', () => {
     const jobs = [1, 2, 3, 4].map((data) => ({ data, subject: acme, cost, id: `job-${data}` }))
     await expect(queue.addAll(jobs)).rejects.toMatchObject({ code: 'queue_full' })
     expect(await countJobs(queue)).toMatchObject({ waiting: 3 })
-    // What is there is known, not refused.
+    // A job that is there is known, not refused.
     expect(await queue.add(1, { ...good, id: 'job-1' })).toEqual({ id: 'job-1', isNew: false })
     await work(queue, () => {}, { untilIdle: true }).ended
   })

@@ -3,7 +3,7 @@ import { StoreError, type Store } from '@sluice/core'
 /** The loss of a request before the store has it, of the store's reply, or of neither. */
 export type Loss = 'request' | 'reply' | undefined
 
-/** A store of which decisions and settlements get lost. What else passes, such as looks and records, does not. */
+/** A store of which decisions and settlements get lost. Other calls, such as looks and records, do not. */
 export interface LosingStore {
   readonly store: Store
   /** Sets the losses of the next decisions and settlements, in order. */

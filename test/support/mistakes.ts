@@ -26,7 +26,7 @@ export function mistakesAreNamed(mistakes: readonly Mistake[]): void {
       const error = thrownBy(make)
       expect(error).toBeInstanceOf(ConfigError)
       expect(error).toMatchObject({ code, option })
-      // What was passed may be a secret.
+      // The value may be a secret.
       expect((error as Error).message).not.toMatch(/u:p|auth-/)
     },
   )

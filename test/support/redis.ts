@@ -15,7 +15,7 @@ export async function keysUnder(redis: Redis, prefix: string): Promise<string[]>
 }
 
 /**
- * What is stored under `prefix`, byte for byte, and when (epoch ms) each key expires. Leaves out keys
+ * The contents under `prefix`, byte for byte, and when (epoch ms) each key expires. Leaves out keys
  * that expire before `livingAt`, which may be gone by the next look.
  */
 export async function snapshot(

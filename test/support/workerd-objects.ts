@@ -5,7 +5,7 @@ import { callObject, namespaceAt, type Namespace } from './remote-objects.ts'
 export interface WorkerdObjects extends AsyncDisposable {
   readonly url: URL
   readonly namespace: Namespace
-  /** What is to be known of the object of this name. */
+  /** The facts of the object of this name. */
   facts(name: string): Promise<ObjectFacts>
   /** Aborts an object. */
   die(name: string): Promise<void>

@@ -26,7 +26,7 @@ const create = (): Limiter =>
     ],
   })
 
-/** What the adapter tells of a call, for programs. */
+/** The facts of a call that the adapter has for programs. */
 const facts = ({ _meta: meta }: { readonly _meta?: Record<string, unknown> | undefined }) =>
   meta?.['sluice/rate-limit']
 

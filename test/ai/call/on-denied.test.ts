@@ -5,7 +5,7 @@ import { limiterOf, post, PRICES, QUESTION, subject } from '../doors.ts'
 
 type OnDenied = (decision: DeniedDecision, ...given: unknown[]) => unknown
 
-/** What a caller of a door gets: the status and the text of an answer, or the name of an error. */
+/** The answer that a caller of a door gets: the status and the text of an answer, or the name of an error. */
 interface Result {
   readonly status?: number
   readonly text?: string

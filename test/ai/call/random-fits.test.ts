@@ -36,7 +36,7 @@ describe('calls that are fitted to their budget', () => {
         const most = maximumOf(body)
         if (most < 1_000) cut += 1
         const completion = random(4) === 0 ? most : 1 + random(most)
-        // What it was granted bounds the output.
+        // The granted quantity bounds the output.
         const prompt = 5 + random(100)
         spent += prompt + 10 * completion
         return answerOf(completion, prompt)

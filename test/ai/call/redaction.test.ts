@@ -9,7 +9,7 @@ const KEY = 'sk-proj-operator0123456789wxyz'
 const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const ACCOUNT = '0123456789abcdef0123456789abcdef'
 
-/** What providers write about the operator, and what a client is to read instead. */
+/** Texts of providers about the operator, and the texts that a client is to read instead. */
 const MESSAGES: Readonly<Record<string, readonly [message: string, passed: string]>> = {
   'an organisation of OpenAI': [
     'Rate limit reached for gpt-4o in organization org-Ab3dEfGh1jKlMnOpQrStUvWx on tokens per min (TPM): Limit 30000.',

@@ -19,7 +19,7 @@ const USAGE_CHUNK = JSON.stringify({ id: 'c', choices: [], usage: CHAT_USAGE })
 const stream = (chunks: readonly string[], end: string): string =>
   [...chunks, '[DONE]'].map((data) => `data: ${data}${end}${end}`).join('')
 
-/** What a provider sends to a client that asks for the usage, and to one that does not. */
+/** The stream of a provider to a client that asks for the usage, and to one that does not. */
 const streamsOf = (end: string) => {
   const plain = TRAPS.map((data) => data.replace(/, ?"usage": ?null}$/, '}'))
   return { asked: stream([...TRAPS, USAGE_CHUNK], end), plain: stream(plain, end) }

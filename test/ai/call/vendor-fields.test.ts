@@ -1,4 +1,4 @@
-/* What each door does with the fields that vendors have beside those of OpenAI and Anthropic. */
+/* The fields that vendors have beside those of OpenAI and Anthropic, at each door. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import {
   limitedFetch,

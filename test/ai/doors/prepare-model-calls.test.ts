@@ -13,7 +13,7 @@ import { limiterOf, PRICES, subject, used } from '../doors.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** What a model writes that nobody stops. */
+/** The output of a model that nobody stops. */
 const LONG_ANSWER = 30_000
 
 const bytesOf = (value: unknown): number =>

@@ -36,7 +36,7 @@ export default {
   },
 }`
 
-/** What the stand-in bills for each call: 2 tokens of input and 100 of output, at the list prices of gpt-4o. */
+/** The bill of the stand-in for each call: 2 tokens of input and 100 of output, at the list prices of gpt-4o. */
 const COST = 2 * 2.5 + 100 * 10
 const ANSWER = {
   object: 'response',

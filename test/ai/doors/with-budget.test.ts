@@ -31,7 +31,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What a client is asked for in a tenant's name. */
+/** The question to a client in a tenant's name. */
 type Ask = (tenant: string) => PromiseLike<unknown>
 interface Options {
   readonly store: Store
@@ -79,7 +79,7 @@ const STORES = {
 const billedBy = ({ bills }: Provider): number =>
   bills.reduce((sum, { microDollars }) => sum + microDollars, 0)
 
-/** What a tenant has spent of its budget, as any limiter on the store sees it. */
+/** The spent part of a tenant's budget, as any limiter on the store sees it. */
 async function spentBy(tenant: string, store: Store, daily = DAILY): Promise<number> {
   const policies = [budget({ name: 'tenant', daily, per: ['tenant'] })]
   const { policies: states } = await createLimiter({ store, policies }).peek(

@@ -102,7 +102,7 @@ describe.each(Object.entries(PROVIDERS))('the usage of %s', (_, provider) => {
     const found = await usageOf(whole(provider.silent), provider.formats)
     expect(found).toMatchObject({ input: 77, source: 'counted', complete: false })
     expect(found.output).toBeGreaterThanOrEqual(estimateTokens(TEXT))
-    // What is counted are texts, and not what they are wrapped in.
+    // Texts are counted, and not their wrapping.
     expect(found.output).toBeLessThan(estimateTokens(TEXT) * 3)
   })
 })

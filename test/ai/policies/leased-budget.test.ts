@@ -7,7 +7,7 @@ import { NOON } from '../../support/times.ts'
 import { post, PRICES, QUESTION } from '../doors.ts'
 import * as recorded from '../recordings.ts'
 
-/** What the recorded answer costs, in micro-dollars. */
+/** The cost of the recorded answer, in micro-dollars. */
 const ACTUAL = 1_204 + 3_100
 
 const LIMIT = usd(50)

@@ -85,7 +85,7 @@ const BEDROCK: readonly (readonly [name: string, listed: string | undefined])[] 
     'anthropic.claude-opus-5',
   ],
   ['us.amazon.nova-lite-v1:0', 'amazon.nova-lite'],
-  // What costs more in another geography, or in a cloud apart, is not taken for the same.
+  // A model that costs more in another geography, or in a cloud apart, is not taken for the same.
   ['eu.amazon.nova-lite-v1:0', 'eu.amazon.nova-lite'],
   ['sa.amazon.nova-lite-v1:0', undefined],
   ['eu.meta.llama3-2-1b-instruct-v1:0', undefined],

@@ -1,4 +1,4 @@
-/* What two public sources say that a model costs. */
+/* The prices of models by two public sources. */
 import { calcPrice } from '@pydantic/genai-prices'
 import { priceOf, type Prices } from '@sluice/ai'
 import { rowsOfModelsDev } from '../../../scripts/prices/models-dev.ts'

@@ -1,4 +1,4 @@
-/* What `doctor` says of each change that the page on upgrades lists. */
+/* The findings of `doctor` on each change that the page on upgrades lists. */
 import { readFileSync } from 'node:fs'
 import { createLimiter, type Policy } from '@sluice/core'
 import { leased } from '@sluice/core/leases'

@@ -168,7 +168,7 @@ describe.each(WAYS)('over $name, sluice doctor', (way) => {
 
   const faults = FAULTS.filter(({ word }) => !way.without?.includes(word))
   it.each(faults)('finds $code ($word), and nothing else', async ({ word, code, cause, undo }) => {
-    // What a process writes once, it has written before the fault.
+    // A process has made its first writes before the fault.
     await diagnose(way)
     const redis = admin(way.failing())
     onTestFinished(async () => {

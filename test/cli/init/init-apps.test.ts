@@ -36,7 +36,7 @@ it.each(APPS)(
       .map((line) => line.trim().replace(/ +#.*/, ''))
     const [start = '', call = ''] = others.slice(-2)
     expect(install).toContain('npm install ')
-    // What npm install leaves in an empty folder.
+    // The files that npm install leaves in an empty folder.
     writeFileSync(join(app.folder, 'package.json'), '{}')
     const file = join(app.folder, secrets)
     const { url, token } = redis.local

@@ -52,7 +52,7 @@ async function ask(client: Client, name: string, given: Record<string, unknown> 
   return { text, isError: answer.isError === true }
 }
 
-/** What the tools have said. A page of the documentation has command lines. */
+/** The answers of the tools. A page of the documentation has command lines. */
 const texts: string[] = []
 
 /** Returns the texts that name options of a command line: an agent has tools and their arguments. */

@@ -207,7 +207,7 @@ it('an object that dies with a block and with reservations exceeds nothing, and 
       : get(id)
   const settled = await Promise.all(open.map((call) => call.settle({ token: 1_200 })))
   for (const one of settled) expect(one).toMatchObject({ applied: true, overrun: { token: 200 } })
-  // What was used beyond the estimates is charged in home.
+  // Use beyond the estimates is charged in home.
   const direct = createLimiter({
     store: objects.store({ shardBy: 'global' }),
     policies: [lease(few)],

@@ -28,7 +28,7 @@ export function bucketLimits(make: () => Store): void {
   it('a token bucket takes as long to empty as before when its limit or burst changes', async () => {
     const store = make()
     await spend(setUp(store, [tokens(60, 10)]), 8)
-    // What leaks in 8 s at 60 a minute is 8 units; at 6 a minute it is 0.8.
+    // In 8 s, 8 units leak at 60 a minute, and 0.8 at 6 a minute.
     const lowered = setUp(store, [tokens(6, 1)])
     const denied = await lowered.check(ACME)
     expect(denied).toMatchObject({ allowed: false, retryAfterMs: 8_000 })

@@ -12,7 +12,7 @@ export interface Subjects {
   /** Everything that is stored, byte for byte; a denial and a peek must not change it. */
   readonly state?: () => Promise<unknown>
   /**
-   * Keys expire by the real clock. What was charged less than this before the end of its window must
+   * Keys expire by the real clock. A charge less than this before the end of its window must
    * be looked at again only after it.
    */
   readonly realExpiryMs?: number
@@ -61,7 +61,7 @@ export async function replay(
 export const hasEnd = ({ kind }: Rule): boolean =>
   kind === 'fixed' || kind === 'daily' || kind === 'monthly'
 
-/** Checks or peeks. Who answered is left out: that is all in which stores may differ. */
+/** Checks or peeks. The source of the answer is left out: stores may differ in that alone. */
 export async function put(
   limiter: Limiter,
   { tenant, route, cost }: Ask,

@@ -55,7 +55,7 @@ export const skewedEvents = (
   )
 
 /**
- * Lives through a history with every store, and compares what they say. What no store can promise
+ * Lives through a history with every store, and compares what they say. The one promise that no store can keep
  * under such clocks is an exact window: one that is shorter by the skew is what must never overflow.
  */
 export async function replaySkewed(
@@ -99,7 +99,7 @@ export async function replaySkewed(
   }
   const factors = new Set(events.map(({ factor }) => factor))
   for (const [rule, byPartition] of charges) {
-    // What is in a window was let in by the limits of its day; a bucket holds each limit by itself.
+    // Units in a window were let in by the limits of their day; a bucket holds each limit by itself.
     if (factors.size > 1 && !isBucket(rule)) continue
     // The times of a shared log never go back, so that its windows are exact by the
     // furthest clock.

@@ -101,7 +101,7 @@ interface Level {
 const levels = new WeakMap<readonly Charge[], { state: Level; count: number }>()
 
 /**
- * What was taken out of a token bucket and has not flowed in again. Levels are in units times the
+ * The units taken out of a token bucket that have not flowed in again. Levels are in units times the
  * window, so that nothing is rounded.
  */
 function poured(rule: Rule, charges: readonly Charge[]): Usage['units'] {

@@ -91,7 +91,7 @@ describe('a log of very many requests', () => {
         now += step.gap
         await ask(now, step.cost)
       }
-      // What is charged in a millisecond goes on with the sums that it began with.
+      // A charge of the same millisecond goes on with the sums of the first.
       expect(Math.max(...(await sumsIn()))).toBeLessThan(TURN + 2 * LIMIT)
     })
     await fc.assert(property, { seed: SEED, numRuns: 150 })

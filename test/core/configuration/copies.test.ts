@@ -1,4 +1,4 @@
-/* What all copies of stored things do: settings, settings of a partition, plans and live prices. */
+/* The behaviour of all copies of stored things: settings, settings of a partition, plans and live prices. */
 import { createLimiter, definePlans, fixedWindow, manualClock, type Limiter } from '@sluice/core'
 import { configure, partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'

@@ -31,7 +31,7 @@ describe.each(STORES_TO_TEST)('%s', (name) => {
     clock.advance(1_000)
     const author = { by: 'ann', note: 'their launch' }
     await configureAs(author, limiter, { rpm: { limit: 120, until: NOON + HOUR } }, ACME)
-    // What changes nothing is no change.
+    // A call that changes nothing is no change.
     await configure(limiter, { rpm: { limit: 30 } })
     const temporary = { limit: 120, until: new Date(NOON + HOUR).toJSON() }
     expect(await readHistory(limiter)).toEqual([

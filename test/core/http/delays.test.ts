@@ -86,7 +86,7 @@ describe('a leaky bucket', () => {
     await pass(1)
     expect(order).toEqual(['a', 'b'])
     controller.abort()
-    // Who goes away does not bring the others forward.
+    // A client that goes away does not bring the others forward.
     await pass(1_999)
     expect(order).toEqual(['a', 'b'])
     await pass(1)

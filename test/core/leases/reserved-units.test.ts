@@ -80,7 +80,7 @@ async function run(policies: readonly Policy[], shared: SharedStore, traffic: re
   }
   const processes = [start(), start(), start()]
   const open: Open[] = []
-  // What is used, what of it was beyond an estimate, and how many calls leases have served.
+  // Units used, those of them beyond an estimate, and the calls that leases have served.
   let [used, overrun, leasedCalls] = [0, 0, 0]
   const take = (units: number): void => {
     used += units
@@ -116,7 +116,7 @@ async function run(policies: readonly Policy[], shared: SharedStore, traffic: re
     } else {
       processes[process] = start()
       for (const one of open.splice(0)) {
-        // What dies with its process stays in use.
+        // Units of a process that dies stay in use.
         if (one.process !== process) open.push(one)
       }
     }

@@ -51,7 +51,7 @@ export class SharedStore implements Store {
       const all = [...this.#underWay]
       await Promise.allSettled(all)
       for (const one of all) this.#underWay.delete(one)
-      // What a reply leads to has begun by then.
+      // The effects of a reply have begun by then.
       await settled()
     }
   }

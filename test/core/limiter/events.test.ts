@@ -39,7 +39,7 @@ function listening(): { on: Listeners; received: ReceivedEvent[] } {
 
 const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
 
-/** What the event of a settlement says of its policy. */
+/** The facts of a policy in the event of a settlement. */
 const correction = (reserved: number, actual: number): unknown =>
   expect.objectContaining({
     policy: expect.objectContaining({ name: 'rpm', unit: 'request' }),

@@ -130,7 +130,7 @@ describe.each(Object.entries(PLACES))('a limit for everyone over %s', (...[, pla
     const limiter = setUp([cap, lease(few)])
     const first = await reserve(limiter, { tenant: 'a' }, { cost: {}, fit: FIT })
     expect(first).toMatchObject({ allowed: true, granted: 600 })
-    // What home has granted beyond that is back once the call is settled.
+    // Units that home has granted beyond that are back once the call is settled.
     if (first.allowed) await first.settle({ token: 600 })
     const second = await reserve(limiter, { tenant: 'b' }, { cost: {}, fit: FIT })
     expect(second).toMatchObject({ allowed: true, granted: 400 })

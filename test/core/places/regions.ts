@@ -33,6 +33,6 @@ export const limiterIn = (
   createLimiter({
     store: regional({ home, here, perRegion }),
     policies,
-    // What is not held is denied all the same.
+    // A request without a held unit is denied all the same.
     onStoreError: 'allow',
   })

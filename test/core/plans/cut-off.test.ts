@@ -68,7 +68,7 @@ describe.each(['check', 'run'] as const)('a look-up whose %s never returns', (ca
       expect(planOf(await limiter.check(ACME))).toBe('growth by resolver')
     })
     expect(pauses).toBe(0)
-    // What it had found was not saved.
+    // The plan that it had found was not saved.
     expect(database.queries).toHaveLength(call === 'run' ? 2 : 1)
   })
 

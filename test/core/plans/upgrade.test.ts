@@ -108,7 +108,7 @@ describe.each(STORES_TO_TEST)('%s', (name) => {
     await invalidatePlan(invalidator, 'acme')
     expect(await invalidator.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
     clock.advance(FRESH_MS)
-    // What is read along with a decision that allows takes effect with the next one.
+    // A record read along with a decision that allows takes effect with the next one.
     await other.check(ACME)
     expect(await other.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
   })

@@ -105,7 +105,7 @@ export class Ledger {
     if (!done.applied) {
       assert.equal(done.why, 'settled_before')
       const moved = [done.returned, done.overrun]
-      // What the first one reported, or nothing once that is forgotten.
+      // The report of the first one, or nothing once that is forgotten.
       const first = [tokens(reserved - booking.used), tokens(booking.used - reserved)]
       assert.deepEqual(
         moved,

@@ -18,9 +18,9 @@ const [TIMEOUT_MS, TRIP_MS] = [100, 10]
 class Remote implements Store {
   readonly timeoutMs: number | undefined = TIMEOUT_MS
   readonly joins: number[] = []
-  /** What happens to the next calls: answered if it has no more. */
+  /** The fate of the next calls: answered if it has no more. */
   fates: ('lost' | 'refused')[] = []
-  /** What happens to all calls. */
+  /** The fate of all calls. */
   fate: 'answered' | 'lost' | 'refused' = 'answered'
   readonly #store: Store
 

@@ -75,7 +75,7 @@ describe('a policy that takes no part', () => {
     const keysOf = async (subject: typeof ACME & { user?: string }): Promise<string[]> => {
       await limiter.check(subject)
       const names = sent.at(-1)?.keys.map((key) => key.split(':')[1] ?? '')
-      // What the configuration reads along is no policy's.
+      // The record that the configuration reads along is no policy's.
       return names?.filter((name) => name !== 'config') ?? []
     }
     expect(await keysOf({ ...ACME, user: 'u' })).toEqual(['daily', 'rpm', 'bucket'])

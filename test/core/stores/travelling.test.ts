@@ -7,7 +7,7 @@ type Rule = StoreRequest['policies'][number]
 type Mark = NonNullable<StoreRequest['mark']>
 type Fit = NonNullable<StoreRequest['fit']>
 
-/** What another process has, by name: all that does not travel. */
+/** The parts that another process has, by name: all that does not travel. */
 const algorithms = new Map<string, Rule['algorithm']>()
 const kinds = new Map<string, Mark['kind'] | Fit['kind'] | OperationKind<unknown>>()
 
@@ -27,7 +27,7 @@ function changeAll(value: unknown, change: (part: object) => object): unknown {
   return change(Object.fromEntries(parts))
 }
 
-/** What a store needs of a rule. Its limit, which may be a function, is resolved in the entries. */
+/** The part of a rule that a store needs. Its limit, which may be a function, is resolved in the entries. */
 function nameAlgorithm(part: object): object {
   if (!('algorithm' in part) || typeof part.algorithm === 'string') return part
   const { name, unit, params, keyspace, algorithm } = part as Rule

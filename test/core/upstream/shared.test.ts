@@ -33,7 +33,7 @@ function isolateOf(store: Store, clock = manualClock(NOON)) {
   return { model, limiter, clock, call, answer, run }
 }
 
-/** What an outcome says, by what becomes of the limit. */
+/** The sign of an outcome, by the change of the limit. */
 const SAYS = {
   well: (before: number, after: number) => after >= before,
   fails: (before: number, after: number) => after < before,

@@ -4,7 +4,7 @@
  */
 import { randomOf, VirtualTime } from './virtual-time.ts'
 
-/** What happens above the capacity. */
+/** The behaviour above the capacity. */
 export type Overload = 'waits' | 'collapses' | 'refuses'
 
 /** An upstream, and the traffic that it gets. Times are in ms. */
@@ -25,7 +25,7 @@ export interface Scenario {
   readonly seconds: number
 }
 
-/** What admits calls: an adaptive limit, a constant, or a bulkhead. It knows the isolate. */
+/** The gate that admits calls: an adaptive limit, a constant, or a bulkhead. It knows the isolate. */
 export interface Admission {
   /** Makes the call unless it is refused. */
   admit(isolate: number, call: () => Promise<Response>): Promise<unknown>

@@ -24,7 +24,7 @@ export class VirtualTime {
     }
   }
 
-  /** Runs all events up to a time. What one leads to by promises has happened before the next. */
+  /** Runs all events up to a time. The promises of one are settled before the next. */
   async runUntil(end: number): Promise<void> {
     for (;;) {
       const [first] = this.#events

@@ -81,7 +81,7 @@ describe.each(SHORT)('a crowd before a %s', (kind) => {
     const inTime = served.filter(({ at }) => at >= from && at < from + 4 * 60_000)
     expect(inTime.length / (4 * LIMIT)).toBeGreaterThanOrEqual(0.95)
     expect(inTime.length).toBeLessThanOrEqual(5 * LIMIT)
-    // Who came a second or more before another is not let in after it.
+    // A request that came a second or more before another is not let in after it.
     const overtaken = served.filter(({ came, at }) =>
       served.some((other) => other.came > came + 1_000 && other.at < at - 100),
     )

@@ -96,7 +96,7 @@ describe('the figures of several processes', () => {
         if (random(3) === 0) await vi.advanceTimersByTimeAsync(250)
       }
       while (open.length > 0) await endOne()
-      // What was not taken is sent again with what comes later.
+      // Records that were not taken are sent again with later ones.
       for (let round = 0; round < 20; round += 1) {
         for (const limiter of processes) await limiter.check(ACME, { cost: { token: 0, usd: 0 } })
         await vi.advanceTimersByTimeAsync(250)

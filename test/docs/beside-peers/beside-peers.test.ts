@@ -6,7 +6,7 @@ import { PEERS, ROWS } from './rows.ts'
 
 stillClock()
 
-// What they say of a store that is down.
+// Their texts about a store that is down.
 beforeEach(() => void vi.spyOn(console, 'error').mockReturnValue())
 afterEach(() => void vi.restoreAllMocks())
 

@@ -61,7 +61,7 @@ describe.each(STORES_TO_TEST)('a deployment that changes a policy, in %s', (name
       const charged = await now.used()
       const units = isLeased(change.before) ? Math.min(charged, 3) : charged
       expect(units).toBe(expected.get(counts))
-      // While both versions run, and after a rollback. Who has a lease looks at that alone.
+      // While both versions run, and after a rollback. A process with a lease looks at that alone.
       expect(await now.charge()).toBe(true)
       const added = isLeased(change.before) ? 0 : (await old.used()) - 3
       expect(added > 0).toBe(counts !== 'start afresh' && !isLeased(change.before))

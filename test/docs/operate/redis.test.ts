@@ -69,7 +69,7 @@ describe.each(['REST', 'TCP'] as const)('over %s', (way) => {
       },
       async 'Back up'() {
         await database.send('CONFIG', 'SET', 'min-replicas-to-write', '0')
-        // What the restored copy shows is charged now, so that its minute is not over.
+        // The units in the restored copy are charged now, so that their minute is not over.
         await database.send('FLUSHALL')
         await charge(1.25)
       },

@@ -51,7 +51,7 @@ const version = (prefix: string, policy: Policy): Limiter =>
     extensions: [runtimeConfiguration({ allow: { [policy()[0]?.name ?? '']: ['limit'] } })],
   })
 
-/** What a version of the app finds charged, and its limit. */
+/** The charge that a version of the app finds, and its limit. */
 async function look(limiter: Limiter, cost: Cost = {}): Promise<{ used: number; limit: number }> {
   const [state] = (await limiter.peek({ tenant: 'acme' }, { cost })).policies
   const { limit, remaining } = state as PolicyState

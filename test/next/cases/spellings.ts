@@ -16,7 +16,7 @@ const HANDLERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a gateway makes of `..` depends on the URL that it builds. It is counted, but on the budget of
+ * A gateway's reading of `..` depends on the URL that it builds. It is counted, but on the budget of
  * all that matches no route.
  */
 const SHARED = { handler: 'gateway', name: 'with an encoded way to another route' }

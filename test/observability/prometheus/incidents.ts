@@ -11,7 +11,7 @@ interface Case {
   readonly fault: Fault
 }
 
-/** What happens to a real limiter: one of so many calls fails, is slow, or is denied. */
+/** An incident of a real limiter: one of so many calls fails, is slow, or is denied. */
 export interface Fault {
   readonly failsEvery?: number
   readonly slowEvery?: number
@@ -166,7 +166,7 @@ export const INCIDENTS: readonly Case[] = [
   },
 ]
 
-/** What a service with hardly a request an hour reports, whatever share of it is bad. */
+/** The reports of a service with hardly a request an hour, whatever share of it is bad. */
 export const FEW: readonly Incident[] = (
   [
     (minute) => ({ ...minute, denied: 1 }),

@@ -25,7 +25,7 @@ interface Minute {
   readonly limitDenied: number
 }
 
-/** What a service reports in the minutes of the last hour; `undefined` while its endpoint is gone. */
+/** The reports of a service in the minutes of the last hour; `undefined` while its endpoint is gone. */
 export type Incident = (minute: Minute, index: number) => Minute | undefined
 
 /** A service: its incident, and the decisions that it makes without the store. */

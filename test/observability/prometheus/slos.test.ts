@@ -22,7 +22,7 @@ const QUERIES = new Map(
     .filter(([, query]) => query !== '') as [string, string][],
 )
 
-/** What two services have counted each hour: one has failures, the other none. */
+/** The counts of two services each hour: one has failures, the other none. */
 const HOURLY: Readonly<Record<string, number>> = {
   'decisions_total{job="a",rate_limiter_outcome="allowed"}': 900,
   'decisions_total{job="a",rate_limiter_outcome="denied",rate_limiter_policy="rpm"}': 60,

@@ -47,7 +47,7 @@ function oracle({ first, later, cap }: World): number[] {
   let count = 0
   const add = (jobs: readonly Added[]): void => {
     for (const job of jobs) {
-      // Who comes back has saved up nothing.
+      // A flow that comes back has saved up nothing.
       const isNew = !waiting.some(({ tenant }) => tenant === job.tenant)
       if (isNew) tags[job.tenant] = Math.max(tags[job.tenant] as number, virtualTime)
       waiting.push({ ...job, number: count })

@@ -30,7 +30,7 @@ type Step = { readonly ms: number } & (
   | { readonly act: 'look' }
 )
 
-/** What is told of the claimed job of this number, the latest first. */
+/** The report on the claimed job of this number, the latest first. */
 interface StepResult {
   readonly at: number
   readonly kind: 'done' | 'settled' | 'failed' | 'back' | 'running'

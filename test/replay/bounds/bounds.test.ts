@@ -1,4 +1,4 @@
-/* What a change denies, of hourly sums: the interval holds what it denies of the single calls. */
+/* The denials of a change, of hourly sums: the interval holds its denials of the single calls. */
 import {
   dailyCap,
   fixedWindow,

@@ -1,4 +1,4 @@
-/* What a replay with settings denies is what a real Redis with these settings denies. */
+/* A replay with settings denies the same as a real Redis with these settings. */
 import {
   createLimiter,
   dailyCap,

@@ -11,7 +11,7 @@ const TIMES: number[] = []
 const wait = waits(4_000)
 for (let at = NOON; TIMES.length < 120; at += wait()) TIMES.push(at)
 
-/** What the same calls take in Redis. */
+/** The commands of the same calls in Redis. */
 async function measured(policies: readonly Policy[]): Promise<{ total: number; denied: number }> {
   const clock = manualClock(NOON)
   const limiter = createLimiter({ store: own.store(), policies, clock })

@@ -82,7 +82,7 @@ describe('recorded denials, decided by other limits', () => {
       [9, 'p'],
       [12, undefined],
     ])
-    // What was let in at 9 and 12 is still in the window then.
+    // The calls let in at 9 and 12 are still in the window then.
     expect(await raised(5)).toEqual([
       [1, undefined],
       [2, undefined],

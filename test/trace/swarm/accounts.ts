@@ -4,7 +4,7 @@ import type { Tenant } from './calls.ts'
 import type { FaultyRedis } from './faulty-redis.ts'
 import type { Amounts } from './journey.ts'
 
-/** What a tenant has used by the limiter. */
+/** The use of a tenant by the limiter. */
 interface Used extends Amounts {
   /** Calls in flight. */
   readonly calls: number
@@ -60,7 +60,7 @@ async function usedBy({ name }: Tenant, limiter: Limiter): Promise<Used> {
 type Place = 'store' | 'memory'
 
 /**
- * What is charged for calls of this kind: all that the tenants have used, less the books' part of all other calls.
+ * The charge for calls of this kind: all that the tenants have used, less the books' part of all other calls.
  * A call that both the store and the memory have counts once.
  */
 function chargedFor(

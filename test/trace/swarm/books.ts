@@ -13,10 +13,10 @@ const most = (a: Amounts, b: Amounts): Amounts => ({
   usd: Math.max(a.usd, b.usd),
 })
 
-/** What a call charges by the books: the provider's bill, its decision and the faults that it met. */
+/** The charge of a call by the books: the provider's bill, its decision and the faults that it met. */
 export interface Entry {
   readonly journey: Journey
-  /** What the provider bills. */
+  /** The provider's bill. */
   readonly billed: Amounts
   /** `told`: the provider told the usage; `kept`: it did not; `unsettled`: its holder crashed. */
   readonly kind: 'told' | 'kept' | 'unsettled'

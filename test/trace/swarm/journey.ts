@@ -15,7 +15,7 @@ export interface Journey {
   readonly call: Call
   /** True tokens of the prompt, with those that the provider adds. */
   readonly promptTokens: number
-  /** What the provider bills. Missing if it was not called. */
+  /** The provider's bill. Missing if it was not called. */
   billed?: Amounts
   /** The decision, once the reservation is made. */
   decision?: Decision

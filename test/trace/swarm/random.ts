@@ -1,5 +1,5 @@
 /**
- * Returns a number from 0 to below 1 that depends on `parts` alone. What happens to a call does so in every
+ * Returns a number from 0 to below 1 that depends on `parts` alone. The fate of a call is the same in every
  * run, in whichever order the calls run.
  */
 export function roll(...parts: readonly (number | string)[]): number {

@@ -11,7 +11,7 @@ import {
   type Tenant,
 } from './fleets.ts'
 
-/* What is planted in a fleet, for findings to find. */
+/* The plants in a fleet, for findings to find. */
 
 /** A thing that was planted. */
 interface Planted {
@@ -238,7 +238,7 @@ function weekendBot(fleet: Fleet): Planted {
   return { tenant: tenant.name, minute: start }
 }
 
-/** What is planted: ten kinds. */
+/** The plants: ten kinds. */
 export const PLANTS: Readonly<Record<string, Plant>> = {
   scraper,
   pausingScraper,

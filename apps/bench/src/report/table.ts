@@ -100,7 +100,7 @@ const figureText = (figure: Row['ours'], { unit }: Row): string =>
   `${amount(spread(figure.values).median, unit)}${figure.note ? `, ${figure.note}` : ''}`
 
 function spreadText(ratio: Spread | undefined, { ours }: Row): string {
-  // What is counted once has no spread.
+  // A single count has no spread.
   if (ours.values.length < 2) return NOTHING
   if (ratio) return `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}`
   const { low, high } = spread(ours.values)

@@ -9,7 +9,7 @@ interface ScenariosProps {
   readonly onTenant: (tenant: string | undefined) => void
 }
 
-/** What runs while the demo starts over. No scenario has this id. */
+/** The run in which the demo starts over. No scenario has this id. */
 const RESET = 'reset'
 
 /** Buttons that run a scenario on the server, as often as you like, and the code behind it. */

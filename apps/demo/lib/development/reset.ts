@@ -15,7 +15,7 @@ const SAVED_AFTER_MS = USAGE_FLUSH_MS + 500
  * and takes them off the dashboard.
  */
 export async function resetTenants(names?: readonly string[]): Promise<void> {
-  // What was counted at a later time would count for longer than its window.
+  // Units counted at a later time would count for longer than their window.
   const all = names === undefined || isClockAhead()
   const chosen = tenants.filter(({ tenant }) => all || names.includes(tenant))
   if (isUsageRecorded) {
@@ -31,7 +31,7 @@ export async function resetTenants(names?: readonly string[]): Promise<void> {
       chatLimiter.reset(subject),
       ...routes.map(({ id: route }) => limiter.reset({ ...subject, route })),
     ]),
-    // What all tenants share is reset only by name.
+    // Policies that all tenants share are reset by name only.
     limiter.reset(tenants[0], { policies: GPU_POLICIES }),
   ])
   // The middleware caches denials in an isolate of its own.

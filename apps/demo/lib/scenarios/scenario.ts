@@ -7,7 +7,7 @@ export type TenantName = (typeof tenants)[number]['tenant']
 export interface Scenario {
   readonly id: string
   readonly title: string
-  /** What happens, in a sentence or two. */
+  /** The events, in a sentence or two. */
   readonly story: string
   /** The tenants that take part. The page shows the first. */
   readonly tenants: readonly [TenantName, ...TenantName[]]

@@ -10,7 +10,7 @@ export interface RunResult {
   allowed: number
   denied: number
   failed: number
-  /** What the scenario found, if it says more than its counts. */
+  /** The scenario's finding, if it says more than its counts. */
   conclusion?: string
 }
 

@@ -12,7 +12,7 @@ export interface Rival {
   readonly haste?: number
 }
 
-/** What each got in a window, and what each wanted at its end. */
+/** The units that each got in a window, and wanted at its end. */
 export interface Window {
   readonly got: readonly number[]
   readonly wants: readonly number[]

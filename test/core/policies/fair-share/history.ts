@@ -6,7 +6,7 @@ import { NOON } from '../../../support/times.ts'
 export interface Step {
   /** The time before it, in milliseconds. */
   readonly ms: number
-  /** Who calls, as a number. */
+  /** The caller, as a number. */
   readonly tenant: number
   readonly call: 'check' | 'peek' | 'reserve'
   readonly cost: number
@@ -15,7 +15,7 @@ export interface Step {
   readonly open: number
 }
 
-/** What a limiter over a store answers to a history. */
+/** The answers of a limiter over a store to a history. */
 export async function answersOf(
   store: Store,
   policies: LimiterOptions['policies'],
