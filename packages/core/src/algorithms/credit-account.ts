@@ -117,11 +117,12 @@ export class CreditAccount {
   /** Replaces the units of a reservation by those used. Of one that was given back, all are taken now. */
   settle(position: number, actual: number): void {
     const { sums } = this
-    const hold = this.holds.get(String(position))
+    const name = String(position)
+    const hold = this.#holds.has(name) ? undefined : this.#state.holds[name]
     const used = Math.min(actual, hold?.units ?? 0)
     sums.settled += actual
     if (hold) {
-      this.#holds.set(String(position), undefined)
+      this.#holds.set(name, undefined)
       sums.held -= hold.units
       const [spent, rest] = split(hold.parts, used)
       this.journal.spend(spent)

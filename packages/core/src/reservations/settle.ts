@@ -1,5 +1,6 @@
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import { SETTLED_MS, type Correction, type SettleResult } from './settle-request.ts'
+import type { PolicyRule } from '../policies/policy.ts'
 import { systemClock } from '../clock.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'
@@ -146,10 +147,10 @@ export function correctionsOf(
 ): Correction[] {
   const corrections: Correction[] = []
   for (const { policy: name, units: reserved, index: markIndex, times, ...charge } of charges) {
-    const index = program.policies.findIndex((candidate) => candidate.name === name)
+    const index = program.policies.findIndex((rule) => counts(rule, name, charge.key))
     const policy = program.policies[index]
-    // The policy is gone, or counts in another way by now.
-    if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
+    // It is gone, or counts in another way by now.
+    if (policy === undefined) continue
     if (reserved > policy.maxUnits) throw invalidReservation()
     const { held, balance } = policy.algorithm.traits ?? {}
     const used = held ? 0 : actual(policy.unit, reserved)
@@ -163,6 +164,10 @@ export function correctionsOf(
   }
   return corrections
 }
+
+/** Returns true if a rule counts in the key of a charge. A balance stays, whatever its policy is called. */
+const counts = (rule: PolicyRule, name: string, key: string): boolean =>
+  (rule.name === name || rule.balance !== undefined) && key.startsWith(`${keyPrefix(rule)}:`)
 
 /** Reports the reason for which the store found no mark. */
 function explainRefusal(
@@ -205,8 +210,8 @@ function unitsBefore(
   { program }: LimiterRuntime,
 ): Moved {
   return unitsMoved(
-    charges.map(({ policy: name, index }) => {
-      const policy = program.policies.find((candidate) => candidate.name === name)
+    charges.map(({ policy: name, key, index }) => {
+      const policy = program.policies.find((rule) => counts(rule, name, key))
       return [policy?.unit ?? '', before.get(index) ?? 0]
     }),
   )
