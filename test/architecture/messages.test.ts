@@ -23,3 +23,12 @@ it('no code searches the message of a StoreError: it asks code, word and reason'
   const searching = files.filter((file) => SEARCH.test(readFileSync(new URL(file, root), 'utf8')))
   expect(searching.toSorted()).toEqual(OF_OTHERS)
 })
+
+it('errors of options are made in one way', () => {
+  const root = new URL('../../', import.meta.url)
+  const files = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root })
+  const made = files.filter((file) =>
+    /new ConfigError\(\s*'invalid_option'/.test(readFileSync(new URL(file, root), 'utf8')),
+  )
+  expect(made).toEqual(['packages/core/src/internal/validation.ts'])
+})

@@ -4,7 +4,6 @@ import type { AlgorithmConfig, PolicyOf, PolicyOptions } from '../policies/polic
 import type { Calendar } from '../policies/resets.ts'
 import { creditAlgorithm } from '../algorithms/credits.ts'
 import type { CreditParams } from '../algorithms/credit-state.ts'
-import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
   assertName,
@@ -136,12 +135,12 @@ function configure(
 
 function refuseReset(): never {
   const message = 'must not name a policy of credits: a balance is money; adjust it instead'
-  throw new ConfigError('invalid_option', 'reset.policies', message)
+  throw invalidOption('reset.policies', message)
 }
 
 /** @throws ConfigError Unless a limiter denies while its store fails: nothing else knows a balance. */
 function assertDenies({ onStoreError }: { readonly onStoreError?: unknown }): void {
   if (onStoreError === 'deny') return
   const message = `must be 'deny' with credits: without the store nobody knows what is left, and what is spent is gone`
-  throw new ConfigError('invalid_option', 'onStoreError', message, onStoreError ?? 'local')
+  throw invalidOption('onStoreError', message, onStoreError ?? 'local')
 }

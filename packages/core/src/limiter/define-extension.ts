@@ -1,10 +1,10 @@
 import type { Extension, ExtensionHost, ExtensionInstance, ExtensionOptions } from './extensions.ts'
-import { ConfigError } from '../errors.ts'
 import {
   assertFunction,
   assertKnownOptions,
   assertName,
   assertPositiveInteger,
+  invalidOption,
 } from '../internal/validation.ts'
 import { guardBefore } from './guard-before.ts'
 import { assertListeners, DEFAULT_THRESHOLDS } from './listen.ts'
@@ -42,11 +42,7 @@ export function defineExtension(options: ExtensionOptions): Extension {
       const records = createRecords(host, policies, clock)
       const hooks = connect({ policies, plans, clock, problem, records })
       if (typeof hooks !== 'object' || hooks === null) {
-        throw new ConfigError(
-          'invalid_option',
-          `extensions.${name}`,
-          'connect must return an object',
-        )
+        throw invalidOption(`extensions.${name}`, 'connect must return an object')
       }
       const { on = {}, handle, before, maxWaitMs = DEFAULT_MAX_WAIT_MS } = hooks
       const { configures = () => false } = hooks

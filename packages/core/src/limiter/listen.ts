@@ -1,7 +1,6 @@
 import type { Extension } from './extensions.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
-import { ConfigError } from '../errors.ts'
-import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
+import { assertFunction, assertKnownOptions, invalidOption } from '../internal/validation.ts'
 import { seam } from './seam.ts'
 
 /** Options of `listen`. */
@@ -69,5 +68,5 @@ const isShare = (value: unknown): boolean => typeof value === 'number' && value 
 function assertThresholds(thresholds: unknown): readonly number[] {
   if (Array.isArray(thresholds) && thresholds.every(isShare)) return [...(thresholds as number[])]
   const message = 'must be a list of numbers above 0 and up to 1, such as [0.8, 0.95]'
-  throw new ConfigError('invalid_option', 'listen.thresholds', message)
+  throw invalidOption('listen.thresholds', message)
 }

@@ -1,7 +1,7 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { LimiterRuntime } from './runtime.ts'
-import { ConfigError } from '../errors.ts'
-import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import type { ConfigError } from '../errors.ts'
+import { assertKnownOptions, assertOneOf, invalidOption } from '../internal/validation.ts'
 import { routeIds } from '../internal/route-ids.ts'
 import { rulesSharingKeys } from '../policies/rules.ts'
 import { digestLongValues, lacksDimension, type Subject } from '../subject.ts'
@@ -95,4 +95,4 @@ function assertPolicyNames(names: readonly string[], policies: readonly PolicyRu
 }
 
 const invalid = (option: keyof ResetOptions, message: string, ...given: unknown[]): ConfigError =>
-  new ConfigError('invalid_option', `reset.${option}`, message, ...given)
+  invalidOption(`reset.${option}`, message, ...given)

@@ -86,6 +86,5 @@ export function definitionOf(limiter: object): LimiterDefinition {
 export function extensionHandle<Handle>(limiter: object, name: string, factory: string): Handle {
   const instance = runtimeOf(limiter).extensions.find((extension) => extension.name === name)
   if (instance !== undefined) return instance.handle as Handle
-  const message = `must have ${factory}(…) in its extensions for this call`
-  throw invalidOption('limiter', message)
+  throw invalidOption('limiter', `must have ${factory}(…) in its extensions for this call`)
 }

@@ -3,10 +3,11 @@ import type { Cost } from '../cost.ts'
 import type { LuaFitKind, ScriptPart } from '../lua/twins.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry, Fit } from '../stores/store.ts'
-import { ConfigError } from '../errors.ts'
+import type { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
   assertPositiveInteger,
+  invalidOption,
   isUnits,
   MUST_BE_UNITS,
 } from '../internal/validation.ts'
@@ -206,4 +207,4 @@ function validate<Unit extends string>(options: FitRangeOptions<Unit>) {
 }
 
 const invalid = (option: string, message: string): ConfigError =>
-  new ConfigError('invalid_option', `fitRange.${option}`, message)
+  invalidOption(`fitRange.${option}`, message)

@@ -50,8 +50,7 @@ const ID = /^[0-9a-z]{1,32}(?:C\d\d?)?$/
 /** @throws InputError `invalid_reservation` unless `id` can be that of a reservation. */
 export function assertReservationId(id: unknown): void {
   if (typeof id === 'string' && ID.test(id) && !id.includes('C')) return
-  const rule = 'must be 1 to 32 lower-case letters and digits'
-  throw new InputError('invalid_reservation', 'id', rule)
+  throw new InputError('invalid_reservation', 'id', 'must be 1 to 32 lower-case letters and digits')
 }
 
 /** Returns the error of data that `toJSON` cannot have returned. */

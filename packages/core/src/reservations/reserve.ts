@@ -6,7 +6,7 @@ import type { SettlementMark } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import { runInBackground, type WaitUntil } from '../internal/background.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
@@ -96,7 +96,7 @@ export async function reserve<
   const { unsettled, id } = options
   if (id !== undefined) assertReservationId(id)
   if (unsettled !== undefined && typeof unsettled?.mark !== 'function') {
-    throw new ConfigError('invalid_option', 'unsettled', 'must be created by release', unsettled)
+    throw invalidOption('unsettled', 'must be created by release', unsettled)
   }
   const decideCall: DecideCall = {
     ...call,

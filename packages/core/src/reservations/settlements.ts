@@ -6,7 +6,7 @@ import { fixedWindowSettlement } from '../algorithms/fixed-window.ts'
 import { sharedLogSettlement } from '../algorithms/shared-log.ts'
 import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
 import { slotsSettlement } from '../algorithms/slots.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 
 /** The settlement twins of Sluice's algorithms, by the algorithm's id. */
 const SETTLEMENTS = {
@@ -27,6 +27,5 @@ const SETTLEMENTS = {
 export function settlementOf({ name, algorithm }: PolicyRule): SettlementTwins {
   const twins = settlementIn(SETTLEMENTS, algorithm)
   if (twins) return twins
-  const message = 'must have an algorithm with "settlement" to be reserved'
-  throw new ConfigError('invalid_option', `policies.${name}`, message)
+  throw invalidOption(`policies.${name}`, 'must have an algorithm with "settlement" to be reserved')
 }

@@ -1,7 +1,7 @@
 /* The function `breaker`: a store around a store that stops calling it for a while after failures in a row. */
-import { ConfigError, SluiceError, StoreError, type StoreErrorCode } from '../errors.ts'
+import { SluiceError, StoreError, type StoreErrorCode } from '../errors.ts'
 import { Circuit, type Proof } from '../internal/circuit.ts'
-import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { assertKnownOptions, assertPositiveInteger, invalidOption } from '../internal/validation.ts'
 import { sharedRequests } from '../internal/shared-failures.ts'
 import { answersAlone, noteWrapper } from '../internal/wrappers.ts'
 import { assertStore, decisionsOf, type StateMap, type Store } from './store.ts'
@@ -129,5 +129,5 @@ function assertPlace(store: Store): void {
   if (!answersAlone(assertStore('breaker.store', store))) return
   const rule =
     'must be the store itself or a batched one; wrap the breaker, as in leased(cacheDenials(breaker(batched(upstash()))))'
-  throw new ConfigError('invalid_option', 'breaker.store', rule)
+  throw invalidOption('breaker.store', rule)
 }

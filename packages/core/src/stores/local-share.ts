@@ -1,5 +1,5 @@
 import type { LocalShare } from './fallback.ts'
-import { ConfigError } from '../errors.ts'
+import { invalidOption } from '../internal/validation.ts'
 
 /**
  * While the store fails, lets each process count up to this share of every limit by itself, in its memory.
@@ -13,7 +13,7 @@ import { ConfigError } from '../errors.ts'
  */
 export function localShare(share: number): LocalShare {
   if (!(typeof share === 'number' && share > 0 && share <= 1)) {
-    throw new ConfigError('invalid_option', 'localShare', 'must be a number above 0, up to 1')
+    throw invalidOption('localShare', 'must be a number above 0, up to 1')
   }
   // Without the last digit of a double, by which 0.29 of 100 is less than 29.
   const part = (units: number): number => Math.floor(Number((units * share).toPrecision(15)))

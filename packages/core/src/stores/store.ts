@@ -208,8 +208,7 @@ export interface Store {
 export function assertStore(option: string, value: unknown): Store {
   const { check, run, reset } = (value ?? {}) as Partial<Store>
   if ([check, run, reset].every((method) => typeof method === 'function')) return value as Store
-  const rule = 'must be a store, such as upstash() or memory()'
-  throw invalidOption(option, rule, typeof value)
+  throw invalidOption(option, 'must be a store, such as upstash() or memory()', typeof value)
 }
 
 /** Creates the error of an answer that a store cannot have given. */

@@ -1,7 +1,7 @@
 /* The decision over alternatives as stores make it: two twins that must agree. */
 import type { LuaOperationKind } from '../../lua/twins.ts'
 import type { AlternativesKind, StoreReply, StoreRequest } from '../store.ts'
-import { ConfigError } from '../../errors.ts'
+import { invalidOption } from '../../internal/validation.ts'
 import { parseCheckReply, scriptName } from '../../lua/call.ts'
 import { joinCalls, type JoinedCalls } from '../../lua/joined-calls.ts'
 import { decidingScript } from '../../lua/program.ts'
@@ -41,7 +41,7 @@ export const CHOICES: AlternativesKind = {
     })
     if (places.size > 1) {
       const rule = `must all be counted in one place, but are in ${[...places].join(' and ')}: no step spans two. Let them have one ${shardBy}, or set ${factory}.shardBy to a dimension that they share`
-      throw new ConfigError('invalid_option', 'choices', rule)
+      throw invalidOption('choices', rule)
     }
     const isServed = all.some(({ entries }) => entries.some(({ policy }) => isLeased(policy)))
     const isOne = isAsMade(given) && !isServed && given.entries.length > 0

@@ -10,7 +10,8 @@ import type {
   StoreRequest,
 } from '../store.ts'
 import { isOutdated } from '../store.ts'
-import { ConfigError, StoreError } from '../../errors.ts'
+import { invalidOption } from '../../internal/validation.ts'
+import { StoreError } from '../../errors.ts'
 import {
   HOME,
   isLeased,
@@ -94,7 +95,7 @@ export function placedStore(
       if (entries[0] && policies[0] && !accepted.has(policies)) {
         if (isLease && !policies.some(isLeased)) {
           const rule = `must not be ${places.factory}(…): set ${places.leasing}`
-          throw new ConfigError('invalid_option', 'leased.store', rule)
+          throw invalidOption('leased.store', rule)
         }
         accept(policies)
       }
@@ -142,7 +143,7 @@ function unitsOf(
   if (leases === undefined || leases === 'in places') return undefined
   if (leases?.name !== 'placeLeases') {
     const option = `${places.factory}.leases`
-    throw new ConfigError('invalid_option', option, 'must be placeLeases', leases)
+    throw invalidOption(option, 'must be placeLeases', leases)
   }
   return leases.create(storeOf(HOME), {
     isAtHome: ({ key, place = places.ofKey(key) }) => place === HOME,
@@ -200,7 +201,7 @@ function assertReleasable({ entries }: StoreRequest, place: string, hasUnits: bo
   const elsewhere = entries.find((entry) => entry.place !== place || (hasUnits && isOnLease(entry)))
   if (!elsewhere) return
   const rule = `must be left out: the leased policy "${elsewhere.policy.name}" takes part`
-  throw new ConfigError('invalid_option', 'unsettled', rule)
+  throw invalidOption('unsettled', rule)
 }
 
 /** Groups items by their place. */

@@ -1,7 +1,7 @@
 /* The place that decides: the one of the value, such as a tenant's id, that keys contain. */
 import type { PolicyRule } from '../../policies/policy.ts'
 import type { Entry, Operation, StoreRequest } from '../store.ts'
-import { ConfigError } from '../../errors.ts'
+import { invalidOption } from '../../internal/validation.ts'
 import { assertPer } from '../../subject.ts'
 
 /** The place of what has no value of the dimension, such as the settings of whole policies. */
@@ -50,14 +50,10 @@ export function placesBy(factory: string, shardBy: string, leasing: string): Pla
         if (per !== 'global' && per.includes(shardBy)) continue
         if (isLeased(rule)) {
           if (canLease) continue
-          throw new ConfigError(
-            'invalid_option',
-            'store',
-            `must have ${leasing}: policy "${name}" is leased`,
-          )
+          throw invalidOption('store', `must have ${leasing}: policy "${name}" is leased`)
         }
         const message = `must count per "${shardBy}", which picks the place that decides, or be leased, as lease(${name}); or set shardBy: 'global' in ${factory}, for one place that decides everything`
-        throw new ConfigError('invalid_option', `policies.${name}.per`, message, String(per))
+        throw invalidOption(`policies.${name}.per`, message, String(per))
       }
     },
   }
@@ -85,7 +81,7 @@ export function placeOfOperation(
 ): string {
   if (new Set(keys.map(ofKey).filter((place) => place !== HOME)).size > 1) {
     const message = `must all be of one "${shardBy}": no step spans two places`
-    throw new ConfigError('invalid_option', 'operation.keys', message)
+    throw invalidOption('operation.keys', message)
   }
   return firstAway([...keys, ...near].map(ofKey))
 }

@@ -2,10 +2,13 @@
 import type { Operation, Store, StoreReply, StoreRequest } from '../store.ts'
 import { assertStore } from '../store.ts'
 import { RedisError } from './transport.ts'
-import { ConfigError } from '../../errors.ts'
 import { endOfTurn } from '../../internal/end-of-turn.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
-import { assertKnownOptions, assertPositiveInteger } from '../../internal/validation.ts'
+import {
+  assertKnownOptions,
+  assertPositiveInteger,
+  invalidOption,
+} from '../../internal/validation.ts'
 import { sharedRequests } from '../../internal/shared-failures.ts'
 import { isWrapper, notePassingWrapper } from '../../internal/wrappers.ts'
 import { batchScript } from './batch-script.ts'
@@ -113,7 +116,7 @@ function assertInnermost(store: Store): void {
   if (!isWrapper(assertStore('batched.store', store))) return
   const rule =
     'must be the store in Redis itself; wrap the batched one, as in cacheDenials(batched(upstash()))'
-  throw new ConfigError('invalid_option', 'batched.store', rule)
+  throw invalidOption('batched.store', rule)
 }
 
 /** Sends requests in one call. A request by itself, or to a store without scripts, is sent as always. */

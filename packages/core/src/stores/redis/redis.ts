@@ -1,8 +1,8 @@
 /* The factory `redis`: a store in Redis over TCP, through your own client. */
 import type { Store } from '../store.ts'
 import type { Transport } from './transport.ts'
-import { ConfigError } from '../../errors.ts'
-import { assertKnownOptions } from '../../internal/validation.ts'
+import type { ConfigError } from '../../errors.ts'
+import { assertKnownOptions, invalidOption } from '../../internal/validation.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from '../placed/placed-store.ts'
 import { placesBy } from '../placed/places-by.ts'
 import { clusterTransport } from './cluster.ts'
@@ -67,7 +67,7 @@ export function redis(options: RedisOptions): Store {
     for (const name of ['shardBy', 'leases'] as const) {
       if (options[name] === undefined) continue
       const rule = 'must be left out: only a cluster has slots'
-      throw new ConfigError('invalid_option', `redis.${name}`, rule, options[name])
+      throw invalidOption(`redis.${name}`, rule, options[name])
     }
     return redisStore(transport, timeoutMs, prefix)
   }
@@ -102,5 +102,4 @@ const isSentinel = (client: unknown): boolean =>
   (client as { readonly getSentinelNode?: unknown } | null | undefined)?.getSentinelNode !==
   undefined
 
-const invalidClient = (reason: string): ConfigError =>
-  new ConfigError('invalid_option', 'redis.client', reason)
+const invalidClient = (reason: string): ConfigError => invalidOption('redis.client', reason)

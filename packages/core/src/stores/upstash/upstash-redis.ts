@@ -1,6 +1,6 @@
 /* The factory `upstashRedis`: a store in Redis, through your own client of `@upstash/redis`. */
-import { ConfigError, StoreError } from '../../errors.ts'
-import { assertKnownOptions } from '../../internal/validation.ts'
+import { StoreError } from '../../errors.ts'
+import { assertKnownOptions, invalidOption } from '../../internal/validation.ts'
 import { resolveRedisOptions, redisStore, type RedisStoreOptions } from '../redis/redis-store.ts'
 import { RedisError, type Command, type Transport } from '../redis/transport.ts'
 import { badReply, type Store } from '../store.ts'
@@ -38,7 +38,7 @@ function clientTransport(redis: unknown): Transport {
   if (!isRestClient(http)) {
     const message =
       'must be a Redis instance of @upstash/redis (tested with 1.39); or use upstash({ url, token })'
-    throw new ConfigError('invalid_option', 'upstashRedis.redis', message)
+    throw invalidOption('upstashRedis.redis', message)
   }
   const view = Object.create(http, {
     retry: { value: { attempts: 0, backoff: () => 0 } },

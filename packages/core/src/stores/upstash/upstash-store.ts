@@ -1,7 +1,7 @@
 /* A store in Redis over the Upstash REST protocol, whatever sends its commands. */
 import type { Store } from '../store.ts'
 import { ConfigError } from '../../errors.ts'
-import { assertFunction, assertKnownOptions } from '../../internal/validation.ts'
+import { assertFunction, assertKnownOptions, invalidOption } from '../../internal/validation.ts'
 import { resolveRedisOptions, redisStore, type RedisStoreOptions } from '../redis/redis-store.ts'
 import { restTransport, type Database, type Fetch, type Sender } from './rest-transport.ts'
 
@@ -73,5 +73,5 @@ function parse(part: 'url' | 'token', value: unknown): string {
       : [/^[\x21-\x7e]+$/, 'printable ASCII without spaces']
   const isValid = typeof value === 'string' && shape.test(value)
   if (isValid && (part === 'token' || URL.canParse(value))) return value
-  throw new ConfigError('invalid_option', option, `must be ${rule}`)
+  throw invalidOption(option, `must be ${rule}`)
 }

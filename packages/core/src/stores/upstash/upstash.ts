@@ -1,7 +1,6 @@
 /* The factory `upstash`, on servers: the calls of one moment share an HTTP request. */
 import type { Store } from '../store.ts'
-import { ConfigError } from '../../errors.ts'
-import { assertOptions } from '../../internal/validation.ts'
+import { assertOptions, invalidOption } from '../../internal/validation.ts'
 import { sendTogether } from './pipeline.ts'
 import { upstashStore, type UpstashOptions } from './upstash-store.ts'
 
@@ -24,7 +23,7 @@ export function upstash(options: UpstashOptions = {}): Store {
   assertOptions('upstash', options)
   const { fetch: ownFetch, pipeline } = options
   if (typeof (pipeline ?? true) !== 'boolean') {
-    throw new ConfigError('invalid_option', 'upstash.pipeline', 'must be true or false', pipeline)
+    throw invalidOption('upstash.pipeline', 'must be true or false', pipeline)
   }
   return upstashStore(options, (pipeline ?? ownFetch === undefined) ? sendTogether : undefined)
 }
