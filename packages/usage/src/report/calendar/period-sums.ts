@@ -1,7 +1,7 @@
 import type { PeriodRows } from '../parse-cells.ts'
 
 type Rows = Omit<PeriodRows, 'quarters'>
-type Row = Rows[keyof Rows][number]
+export type Row = Rows[keyof Rows][number]
 
 /** The fields of rows that are added up. All others are names. */
 const AMOUNTS: ReadonlySet<string> = new Set([

@@ -6,7 +6,7 @@ import { rowsOf, type PeriodRows } from '../parse-cells.ts'
 import { readStored, storedRange, type Time } from '../read-stored.ts'
 import { byTimeAndNames, renaming, select } from '../select-rows.ts'
 import { LocalCalendar, type CalendarOptions } from './local-calendar.ts'
-import { PeriodSums } from './period-sums.ts'
+import { PeriodSums, type Row, type RowSums } from './period-sums.ts'
 import { isInOne, piecesOf, type Piece } from './pieces.ts'
 
 /** The options of `usage`, with the periods that are read by default. */
@@ -82,22 +82,20 @@ async function readPeriods(
       if (by && shiftedMs > 0 && !isEmpty(rows)) undivided.push({ start, by, shiftedMs })
     }
   }
-  const sorted = <Row extends object>(
-    rowsIn: (sums: PeriodSums, at: LocalPeriod) => Row[],
-  ): Row[] => all.flatMap(({ period, sums }) => rowsIn(sums, period)).toSorted(byTimeAndNames)
-  const choices = sorted((sums, period) => sums.choices.startingAt(startOf(period)))
+  const sorted = <R extends Row>(sumsIn: (sums: PeriodSums) => RowSums<R>): R[] =>
+    all
+      .flatMap(({ period: { start, startsAt }, sums }) =>
+        sumsIn(sums).startingAt({ start, startsAt }),
+      )
+      .toSorted(byTimeAndNames)
+  const choices = sorted((sums) => sums.choices)
   return {
-    rows: sorted((sums, period) => sums.rows.startingAt(startOf(period))),
-    policies: sorted((sums, period) => sums.policies.startingAt(startOf(period))),
+    rows: sorted(({ rows }) => rows),
+    policies: sorted(({ policies }) => policies),
     ...(choices.length > 0 && { choices }),
     undivided,
   }
 }
-
-const startOf = ({ start, startsAt }: LocalPeriod): Pick<LocalPeriod, 'start' | 'startsAt'> => ({
-  start,
-  startsAt,
-})
 
 const selected = (
   { rows: { rows, policies, choices } }: Piece,
