@@ -14,6 +14,8 @@ const named = testsNamed(args.filter((arg) => arg.startsWith('test/')))
 if (named.length > 0 || suite) env.TEST_SUITE = named.length > 0 ? 'all' : suite
 const needs = named.length > 0 ? needsOf(named) : { builds: [], cluster: true }
 if (!needs.cluster) env.TEST_CLUSTER = 'none'
+// A part of the files, such as `2/3`, for a gate that parts a suite.
+if (env.TEST_SHARD) args.push(`--shard=${env.TEST_SHARD}`)
 const filters = needs.builds.map((name) => `--filter=${name}`)
 
 try {
