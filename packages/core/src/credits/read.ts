@@ -24,7 +24,13 @@ export interface StoredAccount {
 export const READ: LuaOperationKind<StoredAccount, Reading> = {
   name: 'credits read',
   run(states, { keys: [key = '', idsKey = ''], data: { now, everything } }) {
-    const state = states.get(key, now) as CreditState | undefined
+    const stored = states.get(key, now) as CreditState | undefined
+    // Later steps change these two in place.
+    const state = stored && {
+      ...stored,
+      holds: { ...stored.holds },
+      journal: [...stored.journal],
+    }
     const ids = everything ? (states.get(idsKey, now) as RecordValues | undefined) : undefined
     return { now, state, ids: Object.fromEntries(ids ?? []) }
   },
