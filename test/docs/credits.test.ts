@@ -153,11 +153,12 @@ it('of 64 calls at once on the last cent, none overdraws; a settlement may, and 
   expect(await pay('q', 0.03)).toMatchObject({ debt: 0, available: usd(0.02) })
 })
 
+const isDown = () => Promise.reject(new TypeError('fetch failed'))
+
 it('without the store, a call is denied as 503 answers it', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => undefined)
   onTestFinished(() => void vi.restoreAllMocks())
-  const fetch = () => Promise.reject(new TypeError('fetch failed'))
-  const { limiter, pay } = prepaid('keep', upstash({ fetch }))
+  const { limiter, pay } = prepaid('keep', upstash({ fetch: isDown }))
   expect(await limiter.check(ACME, dollars(1))).toMatchObject({ reason: 'store_unavailable' })
   await expect(pay('p', 1)).rejects.toMatchObject({ code: 'store_unreachable' })
 })

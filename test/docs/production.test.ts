@@ -19,6 +19,7 @@ import {
   removeConfiguration,
   runtimeConfiguration,
 } from '@sluice/core/configuration'
+import { adjust, balance, credits, grant, revoke, settleHold } from '@sluice/core/credits'
 import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { redis } from '@sluice/core/redis'
 import { release, reserve } from '@sluice/core/reservations'
@@ -140,6 +141,7 @@ async function useEveryFeature(store: Store): Promise<void> {
   expect(await readConfiguration(limiter)).toHaveLength(1)
   expect((await usage(limiter)).rows).not.toEqual([])
   await useMoreCellsThanFit(store)
+  await useCredits(store)
   await invalidatePlan(limiter, 'acme')
   await limiter.reset(subject)
 }
@@ -156,4 +158,24 @@ async function useMoreCellsThanFit(store: Store): Promise<void> {
     await limiter.check({ tenant })
     await flushUsage(limiter)
   }
+}
+
+/** Takes each step that a balance has. */
+async function useCredits(store: Store): Promise<void> {
+  const limiter = createLimiter({
+    store,
+    onStoreError: 'deny',
+    policies: [credits({ name: 'credits', per: ['tenant'], unsettled: 'keep', unit: 'credit' })],
+  })
+  const subject = { tenant: 'acme' }
+  const at = new Date()
+  const cost = { cost: { credit: 5 } }
+  await grant(limiter, subject, { amount: 100, id: 'p1', at, kind: 'paid' })
+  await adjust(limiter, subject, { amount: 5, id: 'a1', at, reason: 'test' })
+  const call = await reserve(limiter, subject, cost)
+  if (call.allowed) await call.settle({ credit: 3 })
+  await reserve(limiter, subject, cost)
+  const { reservations } = await balance(limiter, subject)
+  for (const { id } of reservations) await settleHold(limiter, subject, id, 0)
+  expect(await revoke(limiter, subject, 'p1')).toMatchObject({ applied: true, available: 2 })
 }
