@@ -41,11 +41,13 @@ export interface CreditsOptions<
    * was used.
    */
   readonly unsettled: 'keep' | 'release'
+  /** The address at which your customers buy credits: answers to denials name it. @default none */
+  readonly topUpUrl?: string
   /** The name of the account in keys. A policy that is renamed keeps its balances. @default 'credits' */
   readonly ledger?: string
 }
 
-const OWN = ['included', 'unsettled', 'ledger']
+const OWN = ['included', 'unsettled', 'ledger', 'topUpUrl']
 
 /**
  * Holds what is spent to a balance that you grant: prepaid, included in a plan, or both. A balance has no window: it is 0
@@ -70,6 +72,7 @@ export function credits<
     included,
     unsettled,
     ledger = 'credits',
+    topUpUrl,
     unit = 'usd',
     ...rest
   } = options as CreditsOptions
@@ -82,9 +85,13 @@ export function credits<
       'global',
     )
   }
+  if (topUpUrl !== undefined && !/^https?:\/\/\S+$/.test(topUpUrl)) {
+    throw invalidOption('credits.topUpUrl', 'must be an address such as "https://…"', topUpUrl)
+  }
   const limit = included === undefined ? 0 : included.amount
   const rule = defineRule('credits', { ...rest, unit, limit }, [], () => ({
     ...configure(rest.name, included, unsettled === 'release'),
+    balance: { accept: assertDenies, refuseReset, topUpUrl },
     keyspace: { name: ledger, params: [] },
   }))
   return createPolicy([rule]) as PolicyOf<Partition, Unit, Name>
@@ -101,7 +108,6 @@ function configure(
   const common = {
     algorithm: creditAlgorithm as never,
     reason: 'credits_exhausted',
-    balance: { accept: assertDenies, refuseReset },
   } as const
   const isReleasing = releases ? 1 : 0
   if (included === undefined) {

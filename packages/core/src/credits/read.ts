@@ -101,7 +101,7 @@ export const PUT: LuaOperationKind<boolean, Copy> = {
 }
 
 const PUT_SCRIPT = `${CLOCK}local fields, ids = cjson.decode(ARGV[3]), cjson.decode(ARGV[4])
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+if redis.call('HLEN', KEYS[1]) > 0 then return 0 end
 local function put(key, texts)
   redis.call('DEL', key)
   for from = 1, #texts, 1000 do redis.call('HSET', key, unpack(texts, from, math.min(from + 999, #texts))) end

@@ -181,6 +181,8 @@ export interface RuleCalendar {
 interface RuleBalance {
   /** Called by `createLimiter`. @throws ConfigError Unless a limiter denies while its store fails. */
   accept(options: { readonly onStoreError?: unknown }): void
+  /** The address at which customers buy credits. */
+  readonly topUpUrl?: string | undefined
   /** Called by a reset that names the rule. @throws ConfigError Always: it is money. */
   refuseReset(): void
 }
