@@ -1,0 +1,154 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { usd } from '@sluice/ai'
+import type { Limiter } from '@sluice/core'
+import { balance } from '@sluice/core/credits'
+import { SignJWT } from 'jose'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { importBlock, patient, readBlock } from '../support/docs-block.ts'
+import { MODELS } from '../support/models.ts'
+import { pageFolder } from '../support/page-folder.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const PAGE = 'recipes/credits.md'
+const SECRET = Buffer.from('a secret of thirty-two characters').toString('base64')
+const ACME = { tenant: 'acme' }
+
+type Handler = (request: Request) => Promise<Response>
+
+let folder: string
+let limiter: Limiter
+let webhook: Handler
+beforeEach(async () => {
+  folder = await pageFolder('credits-recipe')
+  vi.stubEnv('WEBHOOK_SECRET', `whsec_${SECRET}`)
+  vi.stubEnv('JWT_SECRET', SECRET)
+  vi.stubEnv('OPENAI_API_KEY', 'sk-of-a-test')
+  writeFileSync(join(folder, 'auth.ts'), readBlock(PAGE, 'auth.ts'))
+  writeFileSync(join(folder, 'limits.ts'), patient(readBlock(PAGE, 'limits.ts'), freshPrefix()))
+  ;({ limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter })
+  ;({ POST: webhook } = await importBlock<{ POST: Handler }>(folder, PAGE, 'webhook.ts'))
+})
+
+interface Sent {
+  readonly secret?: string
+  readonly sentAt?: number
+  readonly id?: string
+}
+
+/** Sends an event, signed as Standard Webhooks says. */
+async function send(
+  type: string,
+  data: object,
+  { secret = SECRET, sentAt = Math.floor(Date.now() / 1_000), id = 'msg_1' }: Sent = {},
+): Promise<number> {
+  const body = JSON.stringify({ type, data })
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const bytes = Buffer.from(secret, 'base64')
+  const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign'])
+  const signed = await crypto.subtle.sign('HMAC', key, Buffer.from(`${id}.${sentAt}.${body}`))
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(sentAt),
+    'webhook-signature': `v1a,abc v1,${Buffer.from(signed).toString('base64')}`,
+  }
+  const url = 'https://app.example/webhooks/checkout'
+  return webhook(new Request(url, { method: 'POST', headers, body })).then(
+    ({ status }) => status,
+    () => 500,
+  )
+}
+
+const paid = (more: object = {}) => ({
+  paymentId: 'pay_1',
+  tenant: 'acme',
+  cents: 1_999,
+  paidAt: new Date().toISOString(),
+  ...more,
+})
+
+describe('the webhook of the recipe', () => {
+  it('grants a payment once, by whatever number of events', async () => {
+    const payment = paid()
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => send('checkout.paid', payment, { id: `msg_${at}` })),
+    )
+    expect(new Set(statuses)).toEqual(new Set([204]))
+    expect((await balance(limiter, ACME)).available).toBe(usd(19.99))
+  })
+
+  it('refuses events that nobody has signed, or long ago', async () => {
+    const old = Math.floor(Date.now() / 1_000) - 3_600
+    const other = Buffer.from('another secret of many characters').toString('base64')
+    expect(await send('checkout.paid', paid(), { secret: other })).toBe(401)
+    expect(await send('checkout.paid', paid(), { sentAt: old })).toBe(401)
+    const unsigned = new Request('https://app.example/', { method: 'POST', body: '{}' })
+    expect((await webhook(unsigned)).status).toBe(401)
+    expect((await balance(limiter, ACME)).available).toBe(0)
+  })
+
+  it('revokes a refund, also one that comes before its payment', async () => {
+    expect(await send('checkout.refunded', paid())).toBe(500)
+    expect(await send('checkout.paid', paid())).toBe(204)
+    expect(await send('checkout.refunded', paid())).toBe(204)
+    expect(await send('checkout.refunded', paid())).toBe(204)
+    expect(await balance(limiter, ACME)).toMatchObject({ available: 0, debt: 0 })
+  })
+
+  it('logs a payment that would be refused again, and asks for no other event', async () => {
+    const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    expect(await send('checkout.paid', paid())).toBe(204)
+    expect(await send('checkout.paid', paid({ cents: 5 }))).toBe(204)
+    expect(errors.mock.calls.join()).toContain('pay_1')
+    expect((await balance(limiter, ACME)).available).toBe(usd(19.99))
+    errors.mockRestore()
+  })
+})
+
+/** Answers calls of the model with so many tokens of output; other requests go on. */
+function stubModel(tokens: number): void {
+  const { fetch } = globalThis
+  vi.stubGlobal('fetch', (url: string, init?: RequestInit) => {
+    if (!url.startsWith('https://api.openai.com')) return fetch(url, init)
+    const usage = { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens }
+    const message = { role: 'assistant', content: 'Because.' }
+    return Promise.resolve(
+      Response.json({ model: MODELS.openai, choices: [{ message, index: 0 }], usage }),
+    )
+  })
+}
+
+it('a chat spends what was paid, and the page of the customer shows what is left', async () => {
+  const { POST: chat } = await importBlock<{ POST: Handler }>(folder, PAGE, 'chat.ts')
+  const { GET: account } = await importBlock<{ GET: Handler }>(folder, PAGE, 'account.ts')
+  const token = await new SignJWT(ACME)
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(SECRET))
+  const authorization = `Bearer ${token}`
+  const ask = async () => {
+    const body = JSON.stringify({
+      model: 'gpt-6.2-sol',
+      max_completion_tokens: 1_000,
+      messages: [{ role: 'user', content: 'Why?' }],
+    })
+    const headers = { authorization, 'content-type': 'application/json' }
+    const url = 'https://app.example/api/chat'
+    const answer = await chat(new Request(url, { method: 'POST', headers, body }))
+    await answer.text()
+    return answer.status
+  }
+  const shown = async (headers: HeadersInit = { authorization }) => {
+    const answer = await account(new Request('https://app.example/account', { headers }))
+    return [answer.status, /<h1>(.*)<\/h1>/.exec(await answer.text())?.[1]]
+  }
+  stubModel(1_000)
+  expect(await shown()).toEqual([200, '$0.00 left'])
+  expect(await ask()).toBe(429)
+  await send('checkout.paid', paid({ cents: 100 }))
+  expect(await shown()).toEqual([200, '$1.00 left'])
+  expect(await ask()).toBe(200)
+  await vi.waitFor(async () => expect((await balance(limiter, ACME)).held).toBe(0))
+  expect(await shown()).toEqual([200, '$0.99 left'])
+  expect(await shown({})).toEqual([401, undefined])
+})
