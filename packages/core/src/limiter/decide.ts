@@ -23,8 +23,8 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
   const first = await decideOnce(runtime, resolveNow())
   if (!first.isOutdated || first.reply.verdicts.some(({ charged }) => charged)) return first
   const second = await decideOnce(runtime, resolveNow())
-  // The store has denied, so a degraded decision does not replace it.
-  return second.decision.degraded && !first.decision.degraded && !first.decision.allowed
+  // The store has denied, so a degraded decision does not replace it: unless it knew no end of a period.
+  return second.decision.degraded && first.isOutdated === true && !first.decision.allowed
     ? { ...first, unanswered: second }
     : second
 }
@@ -126,7 +126,7 @@ export function startResolving(
         const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
         const decision = conclude(entries, reply, skipped, resolvedPlan)
         const wasOutdated = !decision.degraded && updateRecords(reply.values, records)
-        const isOutdated = learnTimes(entries, reply, context) || wasOutdated
+        const isOutdated = learnTimes(entries, reply, context) ? 'ends' : wasOutdated
         return { id, call, extensionCall, decision, entries, reply, isOutdated }
       },
     }

@@ -25,8 +25,8 @@ export interface Outcome {
   readonly decision: Decision
   readonly entries: readonly ResolvedEntry[]
   readonly reply: StoreReply
-  /** True if it was based on a record that has changed. */
-  readonly isOutdated: boolean
+  /** True if it was based on a record that has changed; 'ends' if a calendar knew no end of the period that runs. */
+  readonly isOutdated: boolean | 'ends' | undefined
   /** With choices, all of them. */
   readonly alternatives?: readonly Pick<Outcome, 'id' | 'entries'>[]
   /** With choices, returns the outcome after `explain` has changed the waits of all that were tried. */

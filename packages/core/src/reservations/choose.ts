@@ -136,7 +136,7 @@ function outcomeOf(
     return { id, entries: fit?.kind.charge(fit, entries, { verdicts: [] }) ?? entries }
   })
   const facts = {
-    isOutdated: !reply.degraded && outcomes.some(({ isOutdated }) => isOutdated),
+    isOutdated: !reply.degraded && outcomes.find(({ isOutdated }) => isOutdated)?.isOutdated,
     alternatives: parts,
   }
   const outcomeAt = (position: number): Outcome => {
