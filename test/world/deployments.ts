@@ -11,6 +11,10 @@ export interface Deployment {
   readonly rules: readonly Rule[]
 }
 
+/** True if a policy of an app has a calendar. */
+export const hasCalendars = (deployments: readonly Deployment[]): boolean =>
+  deployments.some(({ rules }) => rules.some(({ calendar }) => calendar !== undefined))
+
 const KINDS: Readonly<Record<Exclude<Kind, 'line' | 'share'>, number>> = {
   sliding: 5,
   log: 2,
@@ -136,7 +140,7 @@ export function rulesOf(random: Random, isLeased: boolean): Rule[] {
   return rules
 }
 
-function ruleOf(random: Random, name: string, kind: Kind, unit: string): Rule {
+export function ruleOf(random: Random, name: string, kind: Kind, unit: string): Rule {
   const segments = kind === 'counter' ? random.pick([1, 2, 5]) : 1
   const windowMs =
     kind === 'daily'

@@ -127,7 +127,7 @@ export function createIsolate(create: Factory, surroundings: Surroundings): Isol
     },
   }
   const product = create(...SHADOWED.map((name) => globals[name]))
-  return Object.defineProperties({ product } as Isolate, Object.getOwnPropertyDescriptors(isolate))
+  return Object.assign(isolate, { product })
 }
 
 const notThere = (name: string) => (): never => {

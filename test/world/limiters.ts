@@ -2,7 +2,8 @@
 import type { Policy, Store } from '@sluice/core'
 import type { Exports, Isolate } from './isolate.ts'
 import { mayBeConfigured } from './callers.ts'
-import { isBeside, type Rule } from './judges/rules.ts'
+import { ELSEWHERE } from './judges/periods.ts'
+import { isBeside, type Calendar, type Rule } from './judges/rules.ts'
 import { isMoving, isRegional, isSharded, WRAPPERS } from './wrappers.ts'
 import type { Deployment } from './deployments.ts'
 import type { Setting } from './setting.ts'
@@ -191,7 +192,37 @@ function endOfSession({ windowMs, lengthMs }: Rule): object {
   return lengthMs === undefined ? idle : { ...idle, length: `${lengthMs}ms` }
 }
 
-function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly Rule[]): Policy[] {
+const WEEKDAYS = [
+  'sunday',
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+] as const
+
+/** The days or weeks of a calendar, in the zone of everyone or of each tenant. */
+function inCalendar(
+  { core, calendar }: Exports,
+  { zones, hour, weekday }: Calendar,
+  options: (more: object) => never,
+): Policy {
+  const [home, elsewhere] = zones
+  const zone = elsewhere
+    ? ({ tenant }: { tenant?: string }) => (tenant?.startsWith(ELSEWHERE) ? elsewhere : home)
+    : home
+  if (weekday === undefined) {
+    return core.dailyCap(options({ resets: calendar({ zone: zone as string, on: { hour } }) }))
+  }
+  const on = { weekday: WEEKDAYS[weekday] ?? 'sunday', hour }
+  return core.fixedWindow(
+    options({ resets: calendar({ every: 'week', zone: zone as string, on }) }),
+  )
+}
+
+function policiesOfRule(product: Exports, rule: Rule, rules: readonly Rule[]): Policy[] {
+  const { core, leases } = product
   const { kind, name, per, unit, enforced, burst, segments, waitMs, leaseMs, log } = rule
   const rollout = rule.rollout && core.rollout(rule.rollout)
   const mode = enforced ? ('enforce' as const) : ('shadow' as const)
@@ -206,6 +237,7 @@ function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly R
     case 'daily': {
       if (leaseMs === 0 && kind === 'sliding') return [core.slidingWindow(options({ window }))]
       if (leaseMs === 0 && kind === 'fixed') return [core.fixedWindow(options({ window }))]
+      if (rule.calendar) return [inCalendar(product, rule.calendar, options)]
       if (leaseMs === 0) return [core.dailyCap(options({}))]
       const counted =
         kind === 'sliding'

@@ -6,7 +6,7 @@ import type { Call } from './judges/caller-judge.ts'
 import { makeLimiter, type Limiter } from './limiters.ts'
 import type { Random } from './random.ts'
 import { hasLines, hasPlaces } from './wrappers.ts'
-import type { Deployment } from './deployments.ts'
+import { hasCalendars, type Deployment } from './deployments.ts'
 import type { World } from './world.ts'
 
 /** The call on whose behalf a request is sent. */
@@ -14,6 +14,9 @@ const current = new AsyncLocalStorage<Call>()
 
 /** The longest that a wall clock is off, in milliseconds. */
 const SKEWS = [0, 40, 1_000, 5_000, 600_000]
+
+/** Where periods have calendars, some are off by days: they know no end of the one that runs. */
+const [DAYS_MS, DAYS_CHANCE] = [4 * 86_400_000, 0.1]
 
 export class Process {
   readonly name: string
@@ -117,8 +120,9 @@ export class Process {
   }
 
   setClock(): void {
-    const { weather } = this.#world.setting
-    const most = this.#random.pick(SKEWS)
+    const { weather, deployments } = this.#world.setting
+    const isFar = weather.skew && hasCalendars(deployments) && this.#random.chance(DAYS_CHANCE)
+    const most = isFar ? DAYS_MS : this.#random.pick(SKEWS)
     if (weather.skew) this.#isolate.skewMs = this.#random.whole(-most, most)
   }
 

@@ -1,5 +1,6 @@
 /* What a world consists of, drawn from its seed. */
 import { weatherOf, type Weather } from './faults.ts'
+import { daysOf, strokeOf, withCalendars, type Stroke } from './calendars.ts'
 import { changeFor, deploymentsOf, rolledOut, rulesOf, type Deployment } from './deployments.ts'
 import type { Random } from './random.ts'
 import { hasPlaces, IN_REDIS, WRAPPERS, type WrapperName } from './wrappers.ts'
@@ -66,16 +67,23 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
   const first = rulesOf(ruling, inPlaces || WRAPPERS[chosen].includes('leased' as never))
   const others = random.fork('others')
   const rolling = random.fork('rollouts')
-  const deployments = rolledOut(deploymentsOf(first, ruling), rolling)
+  const apps = rolledOut(deploymentsOf(first, ruling), rolling).map(changeFor(chosen))
+  const drawnMs = startOf(random.fork('start'))
+  const chooses = random.fork('choices').chance(0.3)
+  // The last draws change no others.
+  const calendars = random.fork('calendars')
+  const stroke = strokeOf(drawnMs, calendars)
+  const startMs = options.startMs ?? stroke?.startMs ?? drawnMs
+  const deployments = stroke ? withDays(apps, { ...stroke, startMs }, chosen, calendars) : apps
   return {
     seed,
-    startMs: startOf(random.fork('start')),
+    startMs,
     isUpstash: others.chance(0.5),
     weather,
     wrappers,
     onStoreError: others.pick(['default', 'local', 'share', 'allow', 'deny', 'deny'] as const),
     timeoutMs: others.pick([50, 200, 1_000]),
-    deployments: deployments.map(changeFor(chosen)),
+    deployments,
     isolates: others.whole(1, 5),
     gapMs: others.pick([5, 20, 100, 400]),
     burst: others.pick([1, 1, 3, 10]),
@@ -89,11 +97,27 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     looksUpPlans: others.chance(0.3),
     maxPartitions: others.pick([1, 3, 1_000, 1_000]),
     leasesCalls: others.chance(0.6),
-    // The last draw, so that it changes no other.
-    chooses: random.fork('choices').chance(0.3),
+    chooses,
     ...(inPlaces && { leasesCalls: true, releases: false }),
     ...options,
   }
+}
+
+/** Adds policies with calendars to each app, of which there then are mostly two: calendars change while both run. */
+function withDays(
+  known: readonly Deployment[],
+  stroke: Stroke,
+  wrappers: WrapperName,
+  random: Random,
+): Deployment[] {
+  const [first] = known as [Deployment]
+  const apps = known.length > 1 || random.chance(0.4) ? known : [first, { ...first, name: 'next' }]
+  const names = apps.map(({ name }) => name)
+  const days = rolledOut(daysOf(names, random), random).map(changeFor(wrappers))
+  return withCalendars(days, stroke, wrappers, random).map(({ name, rules }, at) => {
+    const others = apps[at]?.rules ?? []
+    return { name, rules: random.chance(0.5) ? [...rules, ...others] : [...others, ...rules] }
+  })
 }
 
 /** A moment at any time of the day, or shortly before the end of a day or of a month. */

@@ -36,7 +36,8 @@ const SIMPLIFICATIONS: readonly Simplification[] = [
   ({ wrappers }) => (wrappers === 'plain' ? undefined : { wrappers: 'plain' }),
   // Each policy, or log of policies, by itself.
   ...[0, 1, 2, 3, 4, 5].map((place): Simplification => ({ deployments }) => {
-    const rules = deployments.flatMap((deployment) => deployment.rules)
+    // A store with leases is refused without a policy that is leased.
+    const rules = deployments.flatMap((app) => app.rules).filter(({ leaseMs }) => leaseMs === 0)
     const name = [...new Set(rules.map(nameOf))][place]
     if (name === undefined) return undefined
     const kept = deployments.map((deployment) => ({

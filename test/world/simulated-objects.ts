@@ -142,7 +142,7 @@ export class SimulatedObjects {
     const { ObjectJournal, Place, durableObjects, objectChoices, objectLeases } =
       isolate.product.objects
     const { PlaceStates, kindsOf } = isolate.product.journal
-    const kinds = kindsOf()
+    const kinds = kindsOf({ algorithms: [isolate.product.calendarAlgorithm] })
     const rows = this.#stored.get(name) ?? new Map<number, string>()
     this.#stored.set(name, rows)
     const states = new PlaceStates(new ObjectJournal(storageOf(rows)), kinds)
@@ -199,11 +199,14 @@ export class SimulatedObjects {
     charges: ReadonlyMap<number, number> | undefined,
   ): void {
     const rules: Rule[] = []
-    const rows = entries.map(({ policy, index, key, enforced, limit, burst, cost }, at) => {
-      const rule = this.#world.rules.find(({ name }) => name === policy.name) as Rule
+    const rows = entries.map((entry, at) => {
+      const { policy, index, key, enforced, limit, burst, cost } = entry
+      const ends = endsOf(entry)
+      const rule = this.#ruleOf(policy.name, ends.length > 0)
       rules[index] = rule
       const { fits, charged, available, retryMs } = reply.verdicts[at] as StoreReply['verdicts'][0]
-      return { index, rule, key, enforced, limit, burst, cost, fits, charged, available, retryMs }
+      const told = { fits, charged, available, retryMs }
+      return { index, rule, key, enforced, limit, burst, cost, ...told, ends }
     })
     const noted = mark && (charges ?? new Map<number, number>())
     const isOverrun = rows.every(({ rule, cost, limit }) => rule.leaseMs > 0 && cost + limit === 1)
@@ -213,6 +216,12 @@ export class SimulatedObjects {
     const known = { rows, rules, isOverrun, isOutdated, mark: mark?.keys.at(-1) }
     const decided = { id, now: reply.now, apply, ...known }
     this.judge.decided(decided, noted, this.#world.scheduler.now)
+  }
+
+  /** Returns the policy of who asks: of apps that run beside each other, some may have a calendar. */
+  #ruleOf(policy: string, hasCalendar: boolean): Rule {
+    const named = this.#world.rules.filter(({ name }) => name === policy)
+    return (named.find(({ calendar }) => (calendar !== undefined) === hasCalendar) ?? named[0])!
   }
 
   /** Ends an object: what it has not stored has not happened. */
@@ -253,14 +262,22 @@ const storageOf = (rows: Rows) => ({
   },
 })
 
+/** Returns the ends that an entry of a calendar names. */
+const endsOf = (entry: object): number[] => {
+  const { since, finish, following } = entry as Record<string, number | undefined>
+  return [since, finish, following].filter((end) => end !== undefined)
+}
+
 function settledCall({ id, isRelease, corrections }: Corrections, result: unknown): SettledCall {
   const made = result as { applied?: readonly number[]; wasReleased?: boolean } | undefined
   const call = { id, isRelease, isOwnClock: true, wasReleased: made?.wasReleased === true }
   if (!made?.applied) return { ...call, corrections: undefined }
   return {
     ...call,
-    corrections: corrections.map(({ key, markIndex, actual }, at) => {
-      return { key, markIndex, actual, applied: made.applied?.[at] ?? 0 }
+    corrections: corrections.map((correction, at) => {
+      const { key, markIndex, actual } = correction
+      const ends = endsOf(correction)
+      return { key, markIndex, actual, applied: made.applied?.[at] ?? 0, ends }
     }),
   }
 }

@@ -185,7 +185,10 @@ export class SimulatedRedis {
     if (kind === 'stand' && Array.isArray(reply)) this.judge.lines.stood(key, ticket, reply, now)
     if (kind === 'leave') this.judge.lines.left(key, ticket)
     if (kind === 'settlement') {
-      this.judge.settled(readSettlement(keys.map(sharedKey), args, reply), this.#scheduler.now)
+      this.judge.settled(
+        readSettlement(keys.map(sharedKey), args, reply, rules),
+        this.#scheduler.now,
+      )
     }
   }
 

@@ -1,5 +1,6 @@
 /* Holds what callers were told to what Redis has done, and to what is promised about time, errors and money. */
 import type { Decision } from '@sluice/core'
+import { hasCalendars } from '../deployments.ts'
 import { isMoving, isRegional } from '../wrappers.ts'
 import { SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
@@ -95,8 +96,9 @@ export class CallerJudge {
     waitMs: number,
   ): void {
     const { weather, timeoutMs, configures, looksUpPlans } = this.#setting
-    // Records are loaded, and a denial by outdated ones is decided again.
-    const trips = mostTrips * (configures || looksUpPlans ? 2 : 1) + (configures ? 2 : 0)
+    // Records are loaded, and a denial by outdated ones, or without an end of a period, is decided again.
+    const isTwice = configures || looksUpPlans || hasCalendars(this.#setting.deployments)
+    const trips = mostTrips * (isTwice ? 2 : 1) + (configures ? 2 : 0)
     const longest = waitMs + timeoutMs * trips + (looksUpPlans ? 2 * PLAN_MS : 0)
     const { allowed, degraded, source } = decision
     this.tally[allowed ? 'allowed' : 'denied'] += 1

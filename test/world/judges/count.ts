@@ -6,9 +6,12 @@ export interface Count {
   used(rule: Rule, now: number): number
   /** Milliseconds until it would be a charge's turn. */
   turnMs(now: number): number
-  charge(units: number, now: number, id: string): void
+  /** @param rule That of who charges: apps that run beside each other may have different calendars. */
+  charge(units: number, now: number, id: string, rule?: Rule): void
   /** Corrects a charge that was made at `at`. Returns the units charged, below 0 if given back. */
-  correct(charge: Charged, actual: number, now: number): number
+  correct(charge: Charged, actual: number, now: number, rule?: Rule): number
+  /** The end of the period of a calendar. */
+  readonly until?: number
   copy(): Count
 }
 
@@ -18,4 +21,6 @@ export interface Charged {
   readonly at: number
   /** 0 if it was given back before. */
   readonly units: number
+  /** The end of the period of a calendar that it was made in. */
+  readonly until?: number | undefined
 }

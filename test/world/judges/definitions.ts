@@ -4,6 +4,7 @@
  */
 import { Bucket } from './bucket.ts'
 import type { Count } from './count.ts'
+import { Period } from './periods.ts'
 import { isBucket, type Rule } from './rules.ts'
 import { Session, Slots } from './sessions.ts'
 import { Grid, Log, Segments } from './windows.ts'
@@ -32,7 +33,8 @@ const NOTHING: Count = {
 }
 
 /** Creates the count of a key on which nothing was charged. */
-export function emptyCount(rule: Rule): Count {
+export function emptyCount(rule: Rule, key = ''): Count {
+  if (rule.kind === 'daily' && rule.leaseMs === 0) return new Period(rule, key)
   switch (rule.kind) {
     case 'sliding':
     case 'log':

@@ -23,6 +23,17 @@ export interface Rollout {
   readonly by: 'partition' | 'request'
 }
 
+/** The calendar of a policy: days that begin at an hour, or weeks that do on a day. */
+export interface Calendar {
+  /** The zone; of two, the second is that of some tenants. */
+  readonly zones: readonly [Zone, Zone?]
+  readonly hour: number
+  /** The day on which weeks begin, from 0, Sunday, to 6. */
+  readonly weekday?: number | undefined
+}
+
+export type Zone = 'UTC' | 'Asia/Kolkata' | 'Asia/Tokyo' | 'Europe/Berlin' | 'America/New_York'
+
 /** A policy as plain data, from which callers make policies and judges read what is promised. */
 export interface Rule {
   readonly name: string
@@ -33,6 +44,8 @@ export interface Rule {
   readonly windowMs: number
   /** Of a session: its length, if it has one. */
   readonly lengthMs?: number
+  /** Of a daily policy: its calendar, if it has one. */
+  readonly calendar?: Calendar
   /** The longest window of those that count in one log with this one. */
   readonly longestMs: number
   readonly per: readonly string[] | 'global'

@@ -18,6 +18,8 @@ export interface Row {
   readonly charged: boolean
   readonly available: number
   readonly retryMs: number
+  /** Of a calendar: the ends that the caller knows. */
+  readonly ends?: readonly number[]
   /** Of a line: who asks, '0' without a place. */
   readonly ticket?: string | undefined
   /** Of shares: who asks. */
@@ -46,6 +48,8 @@ interface Corrected {
   readonly markIndex: number
   readonly actual: number
   readonly applied: number
+  /** Of a calendar: the ends that the reservation knows. */
+  readonly ends?: readonly number[]
 }
 
 export interface SettledCall {
@@ -71,8 +75,19 @@ export function kindOf(text: string): ScriptKind {
 
 export const hasMark = (text: string): boolean => text.includes('reply.mark')
 
+const hasCalendar = ({ kind, calendar }: Rule): boolean =>
+  kind === 'daily' && calendar !== undefined
+
 const numbersOf = (rule: Rule): number =>
-  rule.kind === 'share' ? 5 : rule.kind === 'line' ? 4 : isBucket(rule) ? 3 : 2
+  rule.kind === 'share'
+    ? 5
+    : rule.kind === 'line'
+      ? 4
+      : isBucket(rule)
+        ? 3
+        : hasCalendar(rule)
+          ? 6
+          : 2
 
 /** The number of arguments up to the one that says whether to charge. */
 const lengthOf = (rules: readonly Rule[]): number =>
@@ -118,6 +133,7 @@ export function readDecision(
       charged: state > 1,
       available,
       retryMs,
+      ...(hasCalendar(rule) && { ends: given.slice(1, 4).map(Number) }),
       ...(rule.kind === 'line' && { ticket: given[1] }),
       ...(rule.kind === 'share' && {
         asker: { member: given[1] ?? '', weight: Number(given[2]), guarantee: Number(given[3]) },
@@ -175,25 +191,35 @@ export function splitCall(
   return calls
 }
 
-/** Reads a settlement. Each policy has five arguments, and a key if its charge is corrected. */
+/**
+ * Reads a settlement. Each policy has five arguments, with a calendar four more, and a key if its charge is corrected.
+ * Leases correct their own policies alone.
+ */
 export function readSettlement(
   keys: readonly string[],
   args: readonly string[],
   reply: unknown,
+  rules: readonly Rule[],
 ): SettledCall {
   const call = { id: args[2] ?? '', isRelease: args[3] === 'r', isOwnClock: args[1] === 'own' }
   if (!Array.isArray(reply) || reply[0] === 0) {
     return { ...call, corrections: undefined, wasReleased: false }
   }
   const corrections: Corrected[] = []
-  for (let row = 0; 5 + 5 * row < args.length; row += 1) {
-    const [flag, , , markIndex, actual] = args.slice(5 + 5 * row)
+  const isWithout = args.length === 5 + 5 * (reply.length - 1)
+  let at = 5
+  for (let row = 0; at < args.length; row += 1) {
+    const rule = rules[row]
+    const isDated = !isWithout && rule !== undefined && hasCalendar(rule)
+    const [flag, , , markIndex, actual, ...times] = args.slice(at, at + (isDated ? 9 : 5))
+    at += isDated ? 9 : 5
     if (flag === '-') continue
     corrections.push({
       key: keys[1 + corrections.length] ?? '',
       markIndex: Number(markIndex),
       actual: Number(actual),
       applied: Number(reply[1 + row]),
+      ...(isDated && { ends: times.slice(0, 3).map(Number) }),
     })
   }
   return { ...call, corrections, wasReleased: reply[0] === 2 }

@@ -1,5 +1,6 @@
 /* Holds each answer of a Redis to the definitions of the policies. */
 import { emptyCount, fits, type Charged, type Count } from './definitions.ts'
+import { lacksEnd } from './periods.ts'
 import { LineJudge } from './line-judge.ts'
 import { RolloutJudge } from './rollout-judge.ts'
 import { isBeside, isBucket, type Rule } from './rules.ts'
@@ -19,6 +20,8 @@ interface Held {
   readonly at: number
   /** What it holds of each policy, by position. 0 once it was given back. */
   readonly charges: Map<number, HeldCharge>
+  /** The policies of who made it, by position. */
+  readonly rules: readonly Rule[]
   state: 'open' | 'released' | 'settled'
 }
 
@@ -38,6 +41,8 @@ export interface ServerTally {
   releases: number
   fits: number
   rollouts: number
+  /** Decisions by callers that did not know when a period would end. */
+  endless: number
 }
 
 export class ServerJudge {
@@ -50,6 +55,7 @@ export class ServerJudge {
     releases: 0,
     fits: 0,
     rollouts: 0,
+    endless: 0,
   }
   readonly lines: LineJudge
   readonly shares: ShareJudge
@@ -112,7 +118,7 @@ export class ServerJudge {
       if (row.charged && units > row.cost && row.rule.kind !== 'line')
         this.#judgeMore(row, units, now)
     }
-    const held: Held = { at: now, charges: new Map(), state: 'open' }
+    const held: Held = { at: now, charges: new Map(), rules, state: 'open' }
     const done = new Set<string>()
     for (const row of rows) {
       const { index, rule, key, cost, enforced } = row
@@ -126,12 +132,15 @@ export class ServerJudge {
       const units = charges?.get(index) ?? cost
       if (charges !== undefined && !charges.has(index))
         this.#accuse(`${rule.name} is not in the mark`)
-      held.charges.set(index, { id, at: now, units, key, rule, enforced })
-      if (done.has(key)) continue
-      done.add(key)
-      this.tally.charges += 1
-      this.#countOf(key, rule).charge(units, now, id)
-      if (rule.kind === 'share') this.shares.charge(row, units, now, id)
+      const count = this.#countOf(key, rule)
+      if (!done.has(key)) {
+        done.add(key)
+        this.tally.charges += 1
+        count.charge(units, now, id, rule)
+        if (rule.kind === 'share') this.shares.charge(row, units, now, id)
+      }
+      const { until } = count
+      held.charges.set(index, { id, at: now, units, until, key, rule, enforced })
     }
     if (charges === undefined) {
       for (const { units, rule } of held.charges.values()) {
@@ -165,6 +174,15 @@ export class ServerJudge {
     if (this.#doubtful.has(key)) return
     const count = this.#countOf(key, rule)
     const asked = { cost, limit, burst }
+    const ends = row.ends ?? []
+    if (lacksEnd(count, { rule, key, ends }, now, this.#accuse)) {
+      this.tally.endless += 1
+      const { available, retryMs } = replied
+      if (replied.fits !== (cost === 0) || available !== 0 || retryMs !== 0) {
+        this.#accuse(`${rule.name} was decided without an end`)
+      }
+      return
+    }
     const used = count.used(rule, now)
     const most = isBucket(rule) ? burst : limit
     const where = `${rule.name} (${rule.kind}, ${used} of ${most} used, cost ${cost})`
@@ -220,17 +238,17 @@ export class ServerJudge {
     if (wasReleased !== (held.state === 'released')) this.#accuse(`${id} was ${held.state}`)
     held.state = isRelease ? 'released' : 'settled'
     if (isRelease) this.tally.releases += 1
-    for (const { key, markIndex, actual, applied } of corrections) {
+    for (const { key, markIndex, actual, applied, ends = [] } of corrections) {
       const nothing = { id, at: 0, units: 0 }
       // What was given back is charged anew, now.
       const known = held.charges.get(markIndex) ?? nothing
       const charge = wasReleased ? nothing : known
       if (wasReleased && known.units > 0) this.#doubtful.add(key)
-      const rule = this.#rules.get(key)
+      const rule = this.#ruleOf(held, markIndex, key)
       if (rule === undefined || this.#doubtful.has(key)) continue
       this.tally.corrections += 1
       if (rule.kind === 'share') this.shares.correct(key, charge, actual, at, applied)
-      else this.#correct(rule, key, charge, { actual, applied, isOwnClock }, at)
+      else this.#correct(rule, key, charge, { actual, applied, isOwnClock, ends }, at)
       const after = rule.kind === 'slots' || isRelease ? 0 : actual
       // Policies that share a key share its charge.
       const sharing = [...held.charges].filter(([, one]) => one.key === key)
@@ -252,11 +270,20 @@ export class ServerJudge {
     rule: Rule,
     key: string,
     charge: Charged,
-    { actual, applied, isOwnClock }: { actual: number; applied: number; isOwnClock: boolean },
+    {
+      actual,
+      applied,
+      isOwnClock,
+      ends,
+    }: { actual: number; applied: number; isOwnClock: boolean; ends: readonly number[] },
     at: number,
   ): void {
     const corrected = this.#countOf(key, rule).copy()
-    const expected = actual === charge.units ? 0 : corrected.correct(charge, actual, at)
+    const isSame = actual === charge.units
+    // More than was charged is charged to the period that runs: if its end is known.
+    const isEndless =
+      actual > charge.units && lacksEnd(corrected, { rule, key, ends }, at, this.#accuse)
+    const expected = isSame || isEndless ? 0 : corrected.correct(charge, actual, at, rule)
     // By a caller's clock, it may take units for gone that are not, and the other way round.
     const isUnsure =
       !isOwnClock && applied <= 0 && (applied === 0 || applied === actual - charge.units)
@@ -265,7 +292,14 @@ export class ServerJudge {
         `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
       )
     }
-    if (expected === applied || !isUnsure) this.#counts.set(key, { rule, count: corrected })
+    this.#counts.set(key, { rule, count: corrected })
+  }
+
+  /** Returns the policy that a charge was made by, which of apps with different calendars is its own. */
+  #ruleOf({ rules }: Held, index: number, key: string): Rule | undefined {
+    const known = this.#rules.get(key)
+    const own = rules[index]
+    return own?.kind === 'daily' && own.name === known?.name ? own : known
   }
 
   /** Keys that were removed. */
@@ -319,7 +353,7 @@ export class ServerJudge {
   #countOf(key: string, rule: Rule): Count {
     const known = this.#counts.get(key)
     if (known) return known.count
-    const count = emptyCount(rule)
+    const count = emptyCount(rule, key)
     this.#rules.set(key, rule)
     this.#counts.set(key, { rule, count })
     return count
