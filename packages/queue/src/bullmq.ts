@@ -110,7 +110,9 @@ export function limitedProcessor<Data = any, Result = any>(
 
 /** Returns the delay of a denied job. @throws UnrecoverableError When it never fits. */
 function delayOf({ retryAfterMs, violated }: Decision): number {
-  if (retryAfterMs !== null) return Math.min(retryAfterMs, LONGEST_DELAY_MS)
+  if (retryAfterMs !== null || violated?.reason === 'credits_exhausted') {
+    return Math.min(retryAfterMs ?? Infinity, LONGEST_DELAY_MS)
+  }
   throw new UnrecoverableError(
     `Sluice: The job never fits: its cost is above the limit of policy "${violated?.name}"`,
   )

@@ -75,11 +75,12 @@ export class RunningJob<Data> {
         return reserved.delayMs
       }
       const { retryAfterMs, violated } = reserved.decision
-      if (retryAfterMs === null) {
+      // A job waits for credits until somebody grants them.
+      if (retryAfterMs === null && violated?.reason !== 'credits_exhausted') {
         const problem = `the job never fits: its cost is above the limit of policy "${violated?.name}"`
         return this.#failed(problem, true, 0, '')
       }
-      const waitMs = Math.min(Math.max(1, retryAfterMs), LONGEST_PARK_MS)
+      const waitMs = Math.min(Math.max(1, retryAfterMs ?? Infinity), LONGEST_PARK_MS)
       return this.back(this.#isForAll(violated?.name) ? 'queue' : 'flow', waitMs, true)
     } catch (error) {
       if (error instanceof StoreError) return this.back('queue', STORE_PAUSE_MS, false)

@@ -105,7 +105,8 @@ export async function reserve<
     markFor: (ofMark, entries) => markOf(ofMark, entries, settleWithinMs, unsettled),
   }
   let outcome = await (runtime.wait ?? decide)(runtime, decideCall)
-  if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
+  const { retryAfterMs, reason, degraded } = outcome.decision
+  if (unsettled && (retryAfterMs || reason === 'credits_exhausted') && !degraded) {
     // The slots of dead holders may be all that is missing.
     const swept = await releaseDue(
       unsettled,
