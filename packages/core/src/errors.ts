@@ -29,6 +29,11 @@ export type InputErrorCode =
   | 'too_many_grants'
   | 'too_many_lots'
   | 'balance_too_large'
+  | 'balance_unknown'
+  | 'balance_exists'
+  | 'balance_changed'
+  | 'balance_held'
+  | 'invalid_export'
 
 /**
  * The failure of a store. A decision carries it in `degraded`; only `settle`, `cancel`, `reset`,

@@ -45,3 +45,18 @@ function partsOf(text: string): Part[] {
     return [lot, Number(units)]
   })
 }
+
+/** Returns the fields of an account, as Redis has them. */
+export function fieldsOf({ sums, lots, spent, holds, journal }: CreditState): AccountFields {
+  const numbers = SUMS.map((name) => sums[name]).join(' ')
+  const lotTexts = textOf(lots.map(({ name, left }) => [name, left]))
+  const fields: Record<string, string> = { [ACCOUNT]: `${numbers}|${lotTexts}|${textOf(spent)}` }
+  for (const [position, { id, units, due, parts }] of Object.entries(holds)) {
+    fields[HOLD + position] = `${id} ${units} ${due} ${textOf(parts)}`
+  }
+  for (const entry of journal) fields[ENTRY + numberOf(entry)] = entry
+  return fields
+}
+
+const textOf = (parts: readonly Part[]): string =>
+  parts.map(([lot, units]) => `${lot}=${units}`).join()

@@ -1,11 +1,10 @@
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
-import { systemClock } from '../clock.ts'
 import { CreditAccount } from '../algorithms/credit-account.ts'
 import { byPosition, INCLUDED, lotFacts } from '../algorithms/credit-state.ts'
 import { decide } from '../limiter/decide.ts'
-import { READ, type StoredAccount } from './read.ts'
-import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
+import { readAccount } from './read-account.ts'
+import { accountIn, type CreditsChoice } from './find-credits.ts'
 
 /** The balance of a subject. Units are those of the policy, such as micro-dollars; times are epoch milliseconds. */
 export interface Balance {
@@ -78,20 +77,6 @@ export async function balance<Dimension extends string>(
   const { now, state } = await readAccount(account, false)
   const { params } = compiled.policy
   return describe(new CreditAccount(state, now, { ...entry, params }), now)
-}
-
-/** Reads an account as it is stored. With `everything`, the journal and the ids of grants, too. */
-function readAccount(
-  { runtime, key, idsKey }: Account,
-  everything: boolean,
-): Promise<StoredAccount> {
-  const { store, clock, clockIsInjected } = runtime
-  return store.run({
-    kind: READ,
-    keys: [key, idsKey],
-    data: { now: clock(), clockIsInjected, everything },
-    startedAt: systemClock(),
-  })
 }
 
 function describe(account: CreditAccount, now: number): Balance {

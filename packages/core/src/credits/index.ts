@@ -13,3 +13,18 @@ export {
 export { balance, type Balance, type BalanceLot, type OpenHold } from './balance.ts'
 export type { CreditsChoice } from './find-credits.ts'
 export { creditAlgorithm, creditOperations } from './own-kinds.ts'
+export {
+  journal,
+  type JournalEntry,
+  type JournalKind,
+  type JournalLot,
+  type JournalOptions,
+} from './journal.ts'
+export { auditCredits, type AuditOptions, type CreditsFault } from './audit.ts'
+export {
+  deleteCredits,
+  exportCredits,
+  importCredits,
+  type CreditsImport,
+  type DeleteOptions,
+} from './export.ts'

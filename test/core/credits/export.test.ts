@@ -1,0 +1,146 @@
+import { InputError, manualClock, type Store } from '@sluice/core'
+import {
+  auditCredits,
+  balance,
+  deleteCredits,
+  exportCredits,
+  grant,
+  importCredits,
+  journal,
+  settleHold,
+} from '@sluice/core/credits'
+import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
+import { describe, expect, it } from 'vitest'
+import { freshPrefix } from '../../support/stores.ts'
+import { sharedRedis } from '../../support/running-redis.ts'
+import { NOON } from '../../support/times.ts'
+import { ACME, creditsIn, journalOf } from './past.ts'
+
+const redis = sharedRedis()
+
+const codeOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'done',
+    (error: unknown) => (error instanceof InputError ? error.code : String(error)),
+  )
+
+describe('a Redis that was lost', () => {
+  it('has its balances again after an import, but for the span since the export', async () => {
+    const prefix = freshPrefix()
+    const past = creditsIn(redis.store(prefix))
+    const { limiter, clock } = past
+    await journalOf(past, 30)
+    const open = await reserve(limiter, ACME, { cost: { credit: 7 } })
+    expect(open.allowed).toBe(true)
+    const before = await balance(limiter, ACME)
+    const text = await exportCredits(limiter, ACME)
+
+    // The span: one grant, and spending.
+    const late = { amount: 500, id: 'late', at: clock(), kind: 'paid' } as const
+    await grant(limiter, ACME, late)
+    await limiter.check(ACME, { cost: { credit: 123 } })
+    const atLoss = await balance(limiter, ACME)
+
+    const keys = await redis.redis.keys(`${prefix}*`)
+    await redis.redis.del(keys)
+    // By a process that has never seen the balance.
+    const { limiter: restored } = creditsIn(redis.store(prefix), clock)
+    expect((await balance(restored, ACME)).totals.granted).toBe(40)
+    expect(await importCredits(restored, ACME, text)).toEqual({ exportedAt: clock() })
+    const after = await balance(restored, ACME)
+    expect(after).toEqual(before)
+    expect(await exportCredits(restored, ACME)).toBe(text)
+
+    // The grant is repeated by its id.
+    expect((await grant(restored, ACME, late)).applied).toBe(true)
+    const repeated = await balance(restored, ACME)
+    const stated = atLoss.totals.settled - repeated.totals.settled
+    expect(stated).toBe(123)
+    expect(repeated.balance - atLoss.balance).toBe(stated)
+    const entries = await journal(restored, ACME)
+    expect(auditCredits(entries, { account: await exportCredits(restored, ACME) })).toEqual([])
+  })
+
+  it('knows the ids of the grants that it had', async () => {
+    const { limiter, clock } = creditsIn(memory())
+    const paid = { amount: 50, id: 'payment-1', at: clock(), kind: 'paid' } as const
+    await grant(limiter, ACME, paid)
+    const text = await exportCredits(limiter, ACME)
+    const { limiter: other } = creditsIn(redis.store(), clock)
+    await importCredits(other, ACME, text)
+    expect((await grant(other, ACME, paid)).applied).toBe(false)
+    expect(await codeOf(grant(other, ACME, { ...paid, amount: 51 }))).toBe('grant_differs')
+    expect(await exportCredits(other, ACME)).toBe(text)
+  })
+})
+
+const STORES: Readonly<Record<string, () => Store>> = {
+  memory: () => memory(),
+  redis: () => redis.store(),
+}
+
+describe.each(Object.entries(STORES))('in %s', (_, make) => {
+  it('an import refuses a balance that is there, and leaves it as it is', async () => {
+    const { limiter, clock } = creditsIn(make())
+    await grant(limiter, ACME, { amount: 50, id: 'one', at: clock(), kind: 'paid' })
+    const text = await exportCredits(limiter, ACME)
+    await grant(limiter, ACME, { amount: 5, id: 'two', at: clock(), kind: 'paid' })
+    const before = await exportCredits(limiter, ACME)
+    expect(await codeOf(importCredits(limiter, ACME, text))).toBe('balance_exists')
+    expect(await exportCredits(limiter, ACME)).toBe(before)
+  })
+
+  it('a balance is deleted as it was exported, without open reservations, and with its ids', async () => {
+    const { limiter, clock } = creditsIn(make())
+    expect(await codeOf(exportCredits(limiter, ACME))).toBe('balance_unknown')
+    const paid = { amount: 50, id: 'one', at: clock(), kind: 'paid' } as const
+    await grant(limiter, ACME, paid)
+    const old = await exportCredits(limiter, ACME)
+    const call = await reserve(limiter, ACME, { cost: { credit: 7 } })
+    expect(await codeOf(deleteCredits(limiter, ACME, { confirm: old }))).toBe('balance_changed')
+    const held = await exportCredits(limiter, ACME)
+    expect(await codeOf(deleteCredits(limiter, ACME, { confirm: held }))).toBe('balance_held')
+    const { reservations } = await balance(limiter, ACME)
+    expect(call.allowed).toBe(true)
+    await settleHold(limiter, ACME, reservations[0]?.id ?? '', 4)
+    const confirm = await exportCredits(limiter, ACME)
+    expect(await codeOf(deleteCredits(limiter, ACME, { confirm }))).toBe('done')
+    expect(await codeOf(exportCredits(limiter, ACME))).toBe('balance_unknown')
+    expect((await balance(limiter, ACME)).totals.granted).toBe(40)
+    expect(await codeOf(deleteCredits(limiter, ACME, { confirm }))).toBe('balance_changed')
+    expect((await grant(limiter, ACME, paid)).applied).toBe(true)
+  })
+})
+
+describe('an import', () => {
+  /** The ways to change an export. */
+  const CHANGES: Readonly<Record<string, (text: string) => string>> = {
+    'no text': () => '',
+    'no JSON': (text) => text.slice(0, -2),
+    'another format': (text) => text.replace('sluice-credits-1', 'sluice-credits-0'),
+    'no account': (text) => text.replace('"account"', '"accounts"'),
+    'the export of another tenant': (text) => text.replace('tenant=acme', 'tenant=other'),
+    'another unit': (text) => text.replace('"unit": "credit"', '"unit": "usd"'),
+    'a field of another kind': (text) => text.replace('"account": {', '"account": { "lots": "1",'),
+    'a larger lot': (text) => text.replace('paid=50', 'paid=60'),
+    'a lot that is none': (text) => text.replace('100:0:0:paid=', '100:0:paid='),
+    'another amount in the journal': (text) => text.replace('granted 50 ', 'granted 60 '),
+    'an entry less': (text) => text.replace(/ *"entry:2".*\n/, ''),
+    'a reservation less': (text) => text.replace(/ *"hold:1".*\n/, ''),
+    'an id without its amount': (text) => text.replace('granted 50 -1', 'granted -1'),
+  }
+
+  it.each(Object.entries(CHANGES))('refuses %s, and writes nothing', async (_, change) => {
+    const clock = manualClock(NOON)
+    const { limiter } = creditsIn(memory(), clock)
+    await grant(limiter, ACME, { amount: 50, id: 'one', at: clock(), kind: 'paid' })
+    await reserve(limiter, ACME, { cost: { credit: 7 } })
+    const text = await exportCredits(limiter, ACME)
+    const { limiter: other } = creditsIn(memory(), clock)
+    expect(change(text)).not.toBe(text)
+    expect(await codeOf(importCredits(other, ACME, change(text)))).toBe('invalid_export')
+    expect(await codeOf(exportCredits(other, ACME))).toBe('balance_unknown')
+    expect(await codeOf(importCredits(other, ACME, text))).toBe('done')
+  })
+})
