@@ -7,6 +7,7 @@ import { SignJWT } from 'jose'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { importBlock, patient, readBlock } from '../support/docs-block.ts'
 import { MODELS } from '../support/models.ts'
+import { PATIENTLY } from '../support/patience.ts'
 import { pageFolder } from '../support/page-folder.ts'
 import { freshPrefix } from '../support/stores.ts'
 
@@ -148,7 +149,7 @@ it('a chat spends what was paid, and the page of the customer shows what is left
   await send('checkout.paid', paid({ cents: 100 }))
   expect(await shown()).toEqual([200, '$1.00 left'])
   expect(await ask()).toBe(200)
-  await vi.waitFor(async () => expect((await balance(limiter, ACME)).held).toBe(0))
+  await vi.waitFor(async () => expect((await balance(limiter, ACME)).held).toBe(0), PATIENTLY)
   expect(await shown()).toEqual([200, '$0.99 left'])
   expect(await shown({})).toEqual([401, undefined])
 })
