@@ -50,6 +50,7 @@ export type {
 } from './prices/prices.ts'
 export { joinPrices } from './prices/join-prices.ts'
 export { LIST_PRICES } from './prices/price-list.ts'
+export { markedUp } from './prices/marked-up.ts'
 
 // Metering
 export { meter, meterStream } from './meter/meter.ts'

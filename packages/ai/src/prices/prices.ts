@@ -98,7 +98,9 @@ export interface DefinePricesOptions {
 
 /** A usage, or an estimate of one. */
 export type PricedUsage = Pick<Usage, 'input' | 'output'> &
-  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels' | 'tier'>>
+  Partial<
+    Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels' | 'tier' | 'cost'>
+  >
 
 /** The tier that prices are for, as OpenAI, Anthropic and Groq name it. */
 const STANDARD_TIER = /^(default|standard|on_demand)/
