@@ -1,0 +1,153 @@
+/* A limiter over some store, as a player of histories. */
+import {
+  createLimiter,
+  InputError,
+  manualClock,
+  type Decision,
+  type ManualClock,
+  type Store,
+} from '@sluice/core'
+import { calendar } from '@sluice/core/calendars'
+import {
+  adjust,
+  balance,
+  credits,
+  grant,
+  revoke,
+  settleHold,
+  type Balance,
+} from '@sluice/core/credits'
+import { reservation, reserve } from '@sluice/core/reservations'
+import { NOON } from '../../support/times.ts'
+import type { Deploy, Player, Seen, Step } from './history.ts'
+
+export const TENANT = { tenant: 'acme' }
+export const UNIT = 'credit'
+
+const ZONES = { 0: 'UTC', 9: 'Asia/Tokyo' } as const
+
+export class LimiterPlayer implements Player {
+  readonly clock: ManualClock = manualClock(NOON)
+  readonly #limiters
+  readonly #open = new Map<string, string>()
+
+  constructor(store: Store, deploys: readonly Deploy[]) {
+    this.#limiters = deploys.map(({ name, terms: { releases, included } }) =>
+      createLimiter({
+        store,
+        clock: this.clock,
+        onStoreError: 'deny',
+        policies: [
+          credits({
+            name,
+            per: ['tenant'],
+            unit: UNIT,
+            unsettled: releases ? 'release' : 'keep',
+            ...(included && {
+              included: {
+                amount: included.amount,
+                rollover: included.rollover,
+                resets:
+                  included.every === 'month'
+                    ? calendar({ every: 'month' })
+                    : calendar({ every: 'day', zone: ZONES[included.every.hoursAhead as 0 | 9] }),
+              },
+            }),
+          }),
+        ],
+      }),
+    )
+  }
+
+  async play(step: Step): Promise<unknown> {
+    if (step.do === 'wait') {
+      this.clock.advance(step.ms)
+      return undefined
+    }
+    const limiter = this.#limiters[step.deploy]!
+    switch (step.do) {
+      case 'check':
+        return answerOf(await limiter.check(TENANT, { cost: { [UNIT]: step.units } }))
+      case 'peek':
+        return answerOf(await limiter.peek(TENANT, { cost: { [UNIT]: step.units } }))
+      case 'reserve': {
+        const { id, within } = step
+        const call = await reserve(limiter, TENANT, {
+          cost: { [UNIT]: step.units },
+          settleWithin: within,
+          id,
+        })
+        if (call.allowed) this.#open.set(id, JSON.stringify(call))
+        return answerOf(call)
+      }
+      case 'settle': {
+        const call = reservation(limiter, this.#open.get(step.id))
+        const { applied, why } = await (step.used === 'cancel'
+          ? call.cancel()
+          : call.settle({ [UNIT]: step.used }))
+        return applied || why
+      }
+      case 'settle hold': {
+        return changeOf(await settleHold(limiter, TENANT, step.id, step.used))
+      }
+      case 'grant': {
+        const { units: amount, id, at, priority, kind, from, until } = step
+        const times = {
+          ...(from > 0 && { effectiveAt: from }),
+          ...(until < Infinity && { expiresAt: until }),
+        }
+        return changeOf(
+          grant(limiter, TENANT, { amount, id, at, priority, kind, reason: 'test', ...times }),
+        )
+      }
+      case 'adjust': {
+        const { id, at, units: amount } = step
+        return changeOf(adjust(limiter, TENANT, { amount, id, at, reason: 'test' }))
+      }
+      case 'revoke':
+        return changeOf(revoke(limiter, TENANT, step.id, { debt: step.owes }))
+      default:
+        await limiter.reset(TENANT)
+        return undefined
+    }
+  }
+
+  async look(deploy: number) {
+    return seenOf(await balance(this.#limiters[deploy]!, TENANT))
+  }
+}
+
+async function changeOf(change: unknown): Promise<unknown> {
+  try {
+    const { applied, units } = (await change) as { applied: boolean; units: number }
+    return { applied, units }
+  } catch (error) {
+    if (error instanceof InputError) return error.code
+    throw error
+  }
+}
+
+function answerOf({ allowed, policies, retryAfterMs, reason, degraded }: Decision): unknown {
+  const { remaining } = policies[0]!
+  return { allowed, remaining, retryAfterMs, reason, degraded }
+}
+
+/** A balance in the words of the oracle. */
+export function seenOf(told: Balance): Seen {
+  const { balance: left, available, held, abandoned, debt, totals, lots, reservations } = told
+  return {
+    balance: left,
+    available,
+    held,
+    abandoned,
+    debt,
+    totals: { ...totals },
+    lots: lots.map(({ kind, left: rest, priority, effectiveAt = 0, expiresAt = Infinity }) =>
+      kind === 'included'
+        ? [kind, rest, expiresAt]
+        : [kind, rest, priority as number, effectiveAt, expiresAt],
+    ),
+    holds: reservations.map(({ id, units, dueAt }) => [id, units, dueAt]),
+    renewsAt: told.renewsAt,
+  }
+}
