@@ -141,15 +141,16 @@ it('a chat spends what was paid, and the page of the customer shows what is left
   }
   const shown = async (headers: HeadersInit = { authorization }) => {
     const answer = await account(new Request('https://app.example/account', { headers }))
-    return [answer.status, /<h1>(.*)<\/h1>/.exec(await answer.text())?.[1]]
+    const [, left, history = ''] = /<h1>(.*)<\/h1>[^]*<h2>([^]*)/.exec(await answer.text()) ?? []
+    return [answer.status, left, / \$\S+ granted/.exec(history)?.[0]]
   }
   stubModel(1_000)
-  expect(await shown()).toEqual([200, '$0.00 left'])
+  expect(await shown()).toEqual([200, '$0.00 left', undefined])
   expect(await ask()).toBe(429)
   await send('checkout.paid', paid({ cents: 100 }))
-  expect(await shown()).toEqual([200, '$1.00 left'])
+  expect(await shown()).toEqual([200, '$1.00 left', ' $1.00 granted'])
   expect(await ask()).toBe(200)
   await vi.waitFor(async () => expect((await balance(limiter, ACME)).held).toBe(0), PATIENTLY)
-  expect(await shown()).toEqual([200, '$0.99 left'])
-  expect(await shown({})).toEqual([401, undefined])
+  expect(await shown()).toEqual([200, '$0.99 left', ' $1.00 granted'])
+  expect(await shown({})).toEqual([401, undefined, undefined])
 })

@@ -2,7 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { usd } from '@sluice/ai'
 import { ConfigError, createLimiter, type Limiter, type Store } from '@sluice/core'
-import { balance, credits, grant, settleHold, type Balance } from '@sluice/core/credits'
+import {
+  balance,
+  credits,
+  deleteCredits,
+  grant,
+  journal,
+  settleHold,
+  type Balance,
+} from '@sluice/core/credits'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
@@ -33,11 +41,14 @@ const blockOf = <Exports>(name: string): Promise<Exports> => importBlock(folder,
 
 interface Changes {
   readonly onPaid: (payment: object) => Promise<number>
-  readonly balanceOf: (
-    tenant: string,
-  ) => Promise<Pick<Balance, 'available' | 'lots' | 'held' | 'debt'> & { abandoned: object[] }>
+  readonly balanceOf: (tenant: string) => Promise<Balance>
   readonly onChargeback: (tenant: string, id: string) => Promise<object>
   readonly apologise: (tenant: string, id: string) => Promise<object>
+}
+
+interface Copies {
+  readonly backUp: (tenant: string) => Promise<string>
+  readonly restore: (tenant: string, text: string) => Promise<object>
 }
 
 it('the files of the page grant once, spend, and take back', async () => {
@@ -62,11 +73,20 @@ it('the files of the page grant once, spend, and take back', async () => {
     available: usd(7),
     held: 0,
     lots: [{ kind: 'paid', left: usd(7) }],
-    abandoned: [],
+    abandoned: 0,
   })
   expect(await onChargeback('acme', 'pay_1')).toMatchObject({ units: usd(10), debt: usd(3) })
   expect(await onChargeback('acme', 'pay_1')).toMatchObject({ applied: false, debt: usd(3) })
   expect(await apologise('acme', 'case-1')).toMatchObject({ debt: usd(1), available: 0 })
+  const { backUp, restore } = await blockOf<Copies>('backup.ts')
+  const kinds = (await journal(limiter, ACME)).map(({ kind }) => kind)
+  expect(kinds).toEqual(['granted', 'spent', 'revoked', 'adjusted'])
+  const text = await backUp('acme')
+  await expect(restore('acme', text)).rejects.toMatchObject({ code: 'balance_exists' })
+  await deleteCredits(limiter, ACME, { confirm: text })
+  expect((await balanceOf('acme')).debt).toBe(0)
+  await restore('acme', text)
+  expect(await onPaid(payment)).toBe(0)
   await limiter.reset(ACME)
   expect((await balanceOf('acme')).debt).toBe(usd(1))
   await expect(limiter.reset(ACME, { policies: ['credits'] })).rejects.toThrow(ConfigError)

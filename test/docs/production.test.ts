@@ -19,7 +19,18 @@ import {
   removeConfiguration,
   runtimeConfiguration,
 } from '@sluice/core/configuration'
-import { adjust, balance, credits, grant, revoke, settleHold } from '@sluice/core/credits'
+import {
+  adjust,
+  balance,
+  credits,
+  deleteCredits,
+  exportCredits,
+  grant,
+  importCredits,
+  journal,
+  revoke,
+  settleHold,
+} from '@sluice/core/credits'
 import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { redis } from '@sluice/core/redis'
 import { release, reserve } from '@sluice/core/reservations'
@@ -178,4 +189,8 @@ async function useCredits(store: Store): Promise<void> {
   const { reservations } = await balance(limiter, subject)
   for (const { id } of reservations) await settleHold(limiter, subject, id, 0)
   expect(await revoke(limiter, subject, 'p1')).toMatchObject({ applied: true, available: 2 })
+  expect(await journal(limiter, subject)).toHaveLength(4)
+  const text = await exportCredits(limiter, subject)
+  await deleteCredits(limiter, subject, { confirm: text })
+  await importCredits(limiter, subject, text)
 }
