@@ -1,0 +1,19 @@
+import type { Theme } from 'vitepress'
+import DefaultTheme from 'vitepress/theme'
+import { h } from 'vue'
+import { CopyPage } from './copy-page.ts'
+import './site.css'
+
+const theme: Theme = {
+  extends: DefaultTheme,
+  enhanceApp({ app }) {
+    // A page that cannot be rendered fails the build. Vue would only print the error.
+    app.config.errorHandler = (error) => {
+      if (import.meta.env.SSR) process.exitCode = 1
+      throw error
+    }
+  },
+  Layout: () => h(DefaultTheme.Layout, null, { 'aside-outline-before': () => h(CopyPage) }),
+}
+
+export default theme
