@@ -11,7 +11,7 @@ import { TEXT, type Sample } from '../samples/formats/sample.ts'
 import { bytesOf, ledger, sourceOf } from '../support.ts'
 
 const ALL: readonly UsageFormat[] = Object.values(formats)
-const page = readFileSync(new URL('../../../docs/metering.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/call-charges.md', import.meta.url), 'utf8')
 const table = tableOf(page, 'answers of')
 
 const toBytes = (body: Sample['body']): Uint8Array<ArrayBuffer> =>
@@ -129,22 +129,24 @@ describe.each(Object.entries(formats))('the format %s', (_, format) => {
   })
 })
 
-describe('the table of docs/metering.md', () => {
-  it('has each provider, and no other', () => {
-    expect([...table.keys()]).toEqual([...Object.keys(PROVIDERS), 'anything else'])
+describe('the table of formats in docs/call-charges.md', () => {
+  it('has each provider that needs a format, and no other', () => {
+    const withFormat = Object.entries(PROVIDERS).filter(([, { from }]) => from !== '')
+    expect([...table.keys()]).toEqual([...withFormat.map(([name]) => name), 'anything else'])
+  })
+
+  it('stands below the names of the others', () => {
+    const without = Object.entries(PROVIDERS).filter(([, { from }]) => from === '')
+    expect(without.length).toBeGreaterThan(4)
+    const above = page.split('| answers of')[0]?.trim().split('\n\n').at(-1)
+    for (const [name] of without) expect(above).toContain(name.replace(/,.*/, ''))
   })
 
   it.each(Object.entries(PROVIDERS))('tells where %s is imported from', (name, provider) => {
-    const imported = /`(\w+)`/.exec(table.get(name)?.['import'] ?? '')?.[1] ?? ''
+    const imported = /`(\w+)`/.exec(table.get(name)?.['format'] ?? '')?.[1] ?? ''
     expect(imported).toBe(provider.from)
     const found = Object.entries(formats).filter(([exported]) => exported === imported)
     expect(provider.formats).toEqual(found.map(([, format]) => format))
-  })
-
-  it.each(Object.entries(PROVIDERS))('says of %s what is read', (name, provider) => {
-    const row = table.get(name)
-    expect(row?.['JSON'] !== '').toBe(provider.json.length > 0)
-    expect(row?.['stream'] !== '').toBe(provider.stream.length > 0)
   })
 
   it('names every import', () => {

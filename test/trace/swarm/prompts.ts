@@ -1,8 +1,9 @@
+import { estimateTokens } from '@sluice/ai'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { KINDS } from '../../ai/samples/kinds.ts'
 import { LANGUAGES } from '../../ai/samples/languages.ts'
 
-/** The texts that prompts are made of, by their names in the tables of estimates. */
+/** The texts that prompts are made of, by their names. */
 const SAMPLES: Readonly<Record<string, string | undefined>> = { ...LANGUAGES, ...KINDS }
 
 export const TEXTS = ['English', 'TypeScript', 'JSON, compact', 'Chinese', 'Swahili'] as const
@@ -29,6 +30,12 @@ function unitOf(name: TextName): Unit {
   const unit = { text, tokens: encode(text).length, ofBeginning: new Map<number, number>() }
   units.set(name, unit)
   return unit
+}
+
+/** Estimated divided by true tokens of a sample. */
+export function ratioOf(name: TextName): number {
+  const text = SAMPLES[name] ?? ''
+  return estimateTokens(text) / encode(text).length
 }
 
 /** Returns a text of about so many tokens, counted exactly. */

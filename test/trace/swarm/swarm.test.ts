@@ -9,12 +9,11 @@ import { entryOf, sum, type Entry } from './books.ts'
 import { dealCalls, TENANTS } from './calls.ts'
 import { FaultyRedis } from './faulty-redis.ts'
 import type { Journey } from './journey.ts'
+import { ratioOf } from './prompts.ts'
 import { PRICE } from './provider.ts'
 import { BUDGETS, limiterIn, makeCalls } from './run.ts'
 
-const page = ['estimates', 'call-charges']
-  .map((name) => readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), 'utf8'))
-  .join('\n')
+const page = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const USUAL_CALLS = 10
 const CALLS = Number(process.env['SWARM_CALLS'] ?? USUAL_CALLS)
 const UNITS = ['token', 'usd'] as const
@@ -50,12 +49,6 @@ beforeAll(async () => {
 
 const ofPlan = (plan: 'roomy' | 'tight'): Account[] =>
   accounts.filter(({ tenant }) => tenant.plan === plan)
-
-/** Estimated divided by true tokens of a text, as the page states it. */
-function publishedRatio(text: string): number {
-  const row = tableOf(page, 'prose in').get(text) ?? tableOf(page, 'other text').get(text)
-  return Number(row?.['o200k_base'])
-}
 
 describe(`${TENANTS * CALLS} model calls of ${TENANTS} tenants, with faults`, () => {
   it('meet each fault while they reserve and while they settle', () => {
@@ -96,13 +89,13 @@ describe(`${TENANTS * CALLS} model calls of ${TENANTS} tenants, with faults`, ()
     expect(highest).toBeLessThanOrEqual(1.05)
   })
 
-  it('keep no estimate below what was billed, but for the published error of their input', () => {
+  it('keep no estimate below what was billed, but for the error in the estimate of their input', () => {
     const others = entries.filter(({ kind }) => kind !== 'told')
     expect(others.length).toBeGreaterThan(100)
     for (const { journey, due, billed } of others) {
       const { text, tenant } = journey.call
-      const ratio = tenant.input === 'bound' ? 1 : Math.min(1, publishedRatio(text))
-      // The page rounds to hundredths, and a part of a sample is not the sample.
+      const ratio = tenant.input === 'bound' ? 1 : Math.min(1, ratioOf(text))
+      // A part of a sample is not the sample.
       const error = ratio < 1 ? (1.01 - ratio) * journey.promptTokens : 0
       expect(due.token).toBeGreaterThanOrEqual(billed.token - error)
       expect(due.usd).toBeGreaterThanOrEqual(billed.usd - error * PRICE.input)
@@ -112,7 +105,7 @@ describe(`${TENANTS * CALLS} model calls of ${TENANTS} tenants, with faults`, ()
   it.each(['bound', 'estimate'] as const)(
     'never spend more than a budget, with the input reserved by %s',
     (input) => {
-      const error = input === 'bound' ? 1 : publishedRatio('Swahili')
+      const error = input === 'bound' ? 1 : ratioOf('Swahili')
       const tenants = ofPlan('tight').filter(({ tenant }) => tenant.input === input)
       const spent = tenants.flatMap(({ entries: of }) =>
         // Without the store, the memory of the process holds a budget of its own.

@@ -61,7 +61,7 @@ const WEIGHTS: Uint16Array = /* @__PURE__ */ weights()
 /**
  * A cheap estimate of how many tokens a text is, without a tokenizer's tables: one pass, no regular
  * expression, no allocation per character. Measured against o200k_base (GPT-4o and later): see the
- * table in `docs/estimates.md`. It errs above, except for text made to be expensive.
+ * table in `docs/call-charges.md`. It errs above, except for text made to be expensive.
  *
  * @example
  * estimateTokens('Why is the sky blue?') // 7; o200k_base makes it 6

@@ -7,7 +7,7 @@ import type { Provider } from './sample.ts'
 import { UI_MESSAGE_STREAM } from './ui-message-stream.ts'
 import { WORKERS_AI } from './workers-ai.ts'
 
-/** The answers of each provider, by its name in `docs/metering.md`. */
+/** The answers of each provider, by its name in `docs/call-charges.md`. */
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   'OpenAI, chat completions': CHAT,
   'OpenAI, responses': RESPONSES,

@@ -10,7 +10,7 @@ export interface Sample {
   readonly cut?: string | Uint8Array<ArrayBuffer>
 }
 
-/** The answers of a provider, by what the table in `docs/metering.md` calls them. */
+/** The answers of a provider, by what the table in `docs/call-charges.md` calls them. */
 export interface Provider {
   readonly formats: readonly UsageFormat[]
   /** The name of the import. */
