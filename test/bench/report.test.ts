@@ -7,13 +7,20 @@ import { readResults } from '../../apps/bench/src/report/result.ts'
 import { markdownTable } from '../../apps/bench/src/report/table.ts'
 import { SCENARIOS } from '../../apps/bench/src/scenarios/index.ts'
 
-const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8')
+const pages = ['performance', 'benchmarks'].map((name) =>
+  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'),
+)
 const results = readResults()
 
-describe('the performance page', () => {
-  it('shows what `npm run bench -- --write` has saved, of every scenario', () => {
-    expect([...results.keys()].toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
-    expect(render(page, results)).toBe(page)
+describe('the pages of figures', () => {
+  it('show what `npm run bench -- --write` has saved, of every scenario', () => {
+    const names = SCENARIOS.map(({ name }) => name).toSorted()
+    expect([...results.keys()].toSorted()).toEqual(names)
+    for (const page of pages) expect(render(page, results)).toBe(page)
+    const shown = pages.join('').matchAll(/<!-- bench: (?!machine)(\S+) -->/g)
+    // The page about more than one Redis has the figures of `scale`, as machines.
+    const others = names.filter((name) => name !== 'scale')
+    expect(Array.from(shown, ([, name]) => name).toSorted()).toEqual(others)
   })
 })
 

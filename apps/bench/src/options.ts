@@ -49,8 +49,8 @@ tables of medians. Times depend on the machine; compare the ratios.
 
   --scenario NAME  measure only this scenario; repeatable (default: all)
   --rounds NUMBER  rounds of each (default: ${DEFAULT_ROUNDS})
-  --write          save the figures, and put the tables into docs/performance.md
-  --render         measure nothing; put the saved figures into docs/performance.md
+  --write          save the figures, and put the tables into the docs
+  --render         measure nothing; put the saved figures into the docs
   --help           print this
 
 ${all.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}

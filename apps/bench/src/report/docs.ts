@@ -5,40 +5,55 @@ import { machineText } from './facts.ts'
 import type { Result } from './result.ts'
 import { markdownTable } from './table.ts'
 
-const PAGE = fileURLToPath(new URL('../../../../docs/performance.md', import.meta.url))
+const PAGES = ['performance', 'benchmarks'].map((name) =>
+  fileURLToPath(new URL(`../../../../docs/${name}.md`, import.meta.url)),
+)
 
-/** Returns the page with the machine and the tables of these results between its markers. */
+/** Returns the page with the machine and, of these results, the tables that it has markers for. */
 export function render(page: string, results: ReadonlyMap<string, Result>): string {
   const [first] = results.values()
   if (first === undefined) return page
   const machine = machineText(first.facts)
   let text = fill(page, 'machine', [`Machine: ${machine}.`])
   for (const result of results.values()) {
-    const isRepeated = REPEATED[result.scenario] ?? (() => false)
-    const table = markdownTable(result.rows.filter((row) => !isRepeated(row)))
+    if (!page.includes(beginOf(result.scenario))) continue
+    const isOmitted = OMITTED[result.scenario] ?? (() => false)
+    const table = markdownTable(result.rows.filter((row) => !isOmitted(row)))
     text = fill(text, result.scenario, [table, measuredAt(result, machine)])
   }
   return text
 }
 
-/** The rows that repeat what another row or page shows, by scenario. They are saved, and not on the page. */
-const REPEATED: Readonly<Record<string, (row: Row) => boolean>> = {
-  'in-flight': ({ title }) => /: CPU of the client$|: commands$/.test(title),
-  gateway: ({ title }) => title.startsWith('stream: trips'),
-  work: ({ unit }) => unit === 'bytes',
-  dollars: ({ title }) => /^slidingWindows, three|^dailyCap and slidingWindow/.test(title),
+/** The rows that are saved and on no page, by scenario: they repeat what others show, or nobody chooses by them. */
+const OMITTED: Readonly<Record<string, (row: Row) => boolean>> = {
+  answers: ({ title }) => /^one line, 1 KB|in a gzip|^(?!one).*memory$/.test(title),
+  bodies: ({ title }) => title.startsWith('150,000 fields, each'),
+  cpu: ({ title }) => title.endsWith('with a listener'),
+  dollars: ({ title }) =>
+    /^slidingWindows, three|^dailyCap and|^(?:token|slidingWindowC).*denied$/.test(title),
+  gateway: ({ title }) => /^stream: (?!CPU without a store$)|with the log|trips with/.test(title),
+  'in-flight': ({ title }) =>
+    /: CPU of the|: commands$|without batched|^AI job, 8.*CPU/.test(title),
+  next: ({ title }) => title === 'a whole request',
+  objects: ({ title }) => /p99|one tenant/.test(title),
+  script: ({ title }) => title.startsWith('daily cap'),
+  sequential: ({ title }) => title.endsWith('denied'),
+  work: ({ unit, at }) =>
+    unit === 'bytes' || [1_000, 100_000].includes(at?.['tenants'] ?? 0) || at?.['limit'] === 100,
 }
 
-/** Writes the results between the markers of docs/performance.md. */
+/** Writes the results between the markers of the pages. */
 export function writeDocs(results: ReadonlyMap<string, Result>): void {
-  writeFileSync(PAGE, render(readFileSync(PAGE, 'utf8'), results))
+  for (const page of PAGES) writeFileSync(page, render(readFileSync(page, 'utf8'), results))
 }
+
+const beginOf = (name: string): string => `<!-- bench: ${name} -->`
 
 /** Replaces what is between two markers. @throws Error When the page does not have them. */
 function fill(page: string, name: string, blocks: readonly string[]): string {
-  const [begin, end] = [`<!-- bench: ${name} -->`, `<!-- end of ${name} -->`]
+  const [begin, end] = [beginOf(name), `<!-- end of ${name} -->`]
   const [from, to] = [page.indexOf(begin), page.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`docs/performance.md has no "${begin}" … "${end}"`)
+  if (from < 0 || to < from) throw new Error(`The page has no "${begin}" … "${end}"`)
   return `${page.slice(0, from)}${[begin, ...blocks, ''].join('\n\n')}${page.slice(to)}`
 }
 
