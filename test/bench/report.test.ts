@@ -17,10 +17,10 @@ describe('the pages of figures', () => {
     const names = SCENARIOS.map(({ name }) => name).toSorted()
     expect([...results.keys()].toSorted()).toEqual(names)
     for (const page of pages) expect(render(page, results)).toBe(page)
-    const shown = pages.join('').matchAll(/<!-- bench: (?!machine)(\S+) -->/g)
+    const marked = pages.join('').matchAll(/<!-- bench: (?!machine)(\S+) -->/g)
     // The page about more than one Redis has the figures of `scale`, as machines.
     const others = names.filter((name) => name !== 'scale')
-    expect(Array.from(shown, ([, name]) => name).toSorted()).toEqual(others)
+    expect(Array.from(marked, ([, name]) => name).toSorted()).toEqual(others)
   })
 })
 

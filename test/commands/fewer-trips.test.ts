@@ -12,7 +12,7 @@ import { NOON } from '../support/times.ts'
 
 const pageOf = (name: string): string =>
   readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
-const page = pageOf('fewer-trips')
+const page = pageOf('more-than-one-redis')
 const published = tableOf(pageOf('performance'), 'a thousand decisions, one by one')
 const DECISIONS = 20_000
 const everyone = slidingWindow({ name: 'everyone', limit: 100_000, window: '1m', per: 'global' })

@@ -35,7 +35,7 @@ const HERE = 'here'
  * Creates a store for one of several regions. Policies that are leased, by `lease(…)`, are counted in `home` for all
  * regions: a process takes blocks of their units from there, and serves decisions and reservations from its memory. So
  * all regions together never exceed a limit. If `home` cannot be reached, a process serves what it holds, and denies the
- * rest; these decisions are degraded. If `here` fails, it denies what is leased. See `docs/many-stores.md`.
+ * rest; these decisions are degraded. If `here` fails, it denies what is leased. See `docs/more-than-one-redis.md`.
  *
  * @throws ConfigError When an option is unknown or malformed. `createLimiter` throws for a policy that is neither leased
  * nor named in `perRegion`.

@@ -26,7 +26,7 @@ const MAX_KEYS = 10_000
 /**
  * Describes the list of stores of `sharded` before a change: tenants that another store counts from now on take their counts,
  * reservations, settings and plans along when they next ask. Once all have, and no process of the old list runs, set
- * `from: 'ended'` instead. See `docs/many-stores.md`.
+ * `from: 'ended'` instead. See `docs/more-than-one-redis.md`.
  *
  * @throws ConfigError When there is no store, or a name or option is unknown or malformed.
  * @example

@@ -5,7 +5,7 @@ import { tableOf } from '../support/markdown.ts'
 const read = (path: string): string =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-const page = read('docs/scale.md')
+const page = read('docs/more-than-one-redis.md')
 
 interface Results {
   readonly rows: readonly {
@@ -66,7 +66,7 @@ it('needs as many machines as half of that allows', () => {
 })
 
 it('states the bill that the benchmark and the page of objects compute', () => {
-  const rows = tableOf(page.slice(page.indexOf('## What a million')), 'what')
+  const rows = tableOf(page.slice(page.indexOf('At the prices of')), 'what')
   const dollars = (what: string): string =>
     (rows.get(what)?.['a million allowed decisions'] ?? '').slice(1)
   expect(dollars('Upstash, one window')).toBe(
