@@ -1,6 +1,8 @@
 /* Texts for people who operate limits: the entry `internal/text`, for packages of Sluice. */
 import type { PolicyState, TriedChoice } from '../decision.ts'
 
+export { csvLine, dollars } from './csv.ts'
+
 const STEPS = [
   ['d', 86_400_000],
   ['h', 3_600_000],

@@ -1,7 +1,7 @@
 import { assertOptionRules, assertText, invalidOption } from '@sluice/core/internal'
 import { monthOf, PERIOD_MS } from '../../hours.ts'
 import type { LocalPeriod, Usage, UsageRow } from '../../rows.ts'
-import { csvLine, dollars } from './csv.ts'
+import { csvLine, dollars } from '@sluice/core/internal/text'
 
 /** Options of `focusCsv`. */
 export interface FocusOptions {
