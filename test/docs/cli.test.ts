@@ -19,6 +19,12 @@ const COMMANDS = commandsOn(page).filter(({ command }) => !/cli (local|dev)\b/.t
 /** The settings that the page states. */
 const CONFIGURATION = /```ts\n\/\/ src\/limits\.ts\n([^]*?)```/.exec(page)?.[1] ?? ''
 
+/** The limiter with credits that the page states, under keys of its own. */
+const CREDITS = (/```ts\n\/\/ src\/limits\.ts, beside.*\n([^]*?)```/.exec(page)?.[1] ?? '').replace(
+  /import .*upstash'\n/,
+  '',
+)
+
 /** Fourteen calls of one tenant in a row, and two of another. */
 const requests = (): string[] =>
   Array.from({ length: 16 }, (_, second) => {
@@ -34,7 +40,10 @@ beforeAll(async () => {
   const prefix = freshPrefix()
   app = project({
     'package.json': JSON.stringify({ type: 'module', dependencies: { hono: '*' } }),
-    'src/limits.ts': limitsFile(prefix) + CONFIGURATION,
+    'src/limits.ts':
+      limitsFile(prefix) +
+      CONFIGURATION +
+      CREDITS.replace('upstash()', `upstash({ prefix: '${prefix}c' })`),
     'src/budget.ts': BUDGET_FILE,
     '.env.local': envOf(redis.local),
     'requests.csv': `time,tenant,route,input,output,cost\n${requests().join('\n')}`,

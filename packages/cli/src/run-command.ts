@@ -12,6 +12,7 @@ import {
 import { asCommandError, refuse } from './errors.ts'
 import { version } from './version.ts'
 import { apply } from './commands/apply.ts'
+import { credits } from './commands/credits.ts'
 import { dev } from './commands/dev.ts'
 import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
@@ -56,6 +57,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   queue,
   top,
   keys,
+  credits,
   replay,
   doctor,
   mcp,

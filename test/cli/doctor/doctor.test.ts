@@ -36,6 +36,18 @@ const refusing = (says: string, [name, ...args]: Command, [undo, ...rest]: Comma
   },
 })
 
+/** A project with credits over a Redis that deletes keys. */
+const evictingCredits = (policy: string, says: string): Fixture => ({
+  code: 'credits_evicted',
+  says: `(maxmemory-policy ${policy}): a deleted key is a full budget. ${says}`,
+  create: async () => {
+    await evicting.redis.config('SET', 'maxmemory-policy', policy)
+    const policies = `credits({ name: 'credits', per: ['tenant'], unsettled: 'keep' })`
+    const more = `import { credits } from '@sluice/core/credits'`
+    return withStore(limits({ policies, options: `onStoreError: 'deny',`, more }), evicting.local)
+  },
+})
+
 const closing: Server[] = []
 afterAll(() => {
   for (const server of closing) server.close()
@@ -156,6 +168,11 @@ const FIXTURES: readonly Fixture[] = [
       return withStore(limits(), evicting.local)
     },
   },
+  evictingCredits(
+    'allkeys-lru',
+    'Of credits, balances are among them, the one count without an end',
+  ),
+  evictingCredits('volatile-ttl', 'Of credits, the ids of grants are among them'),
   refusing('OOM', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']),
   refusing('READONLY', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']),
   {

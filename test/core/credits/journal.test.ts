@@ -94,7 +94,7 @@ describe('the audit of ten thousand entries', () => {
   beforeAll(async () => {
     const past = creditsIn(memory())
     entries = await journalOf(past, 10_000)
-    limiter = past.limiter as Limiter
+    limiter = past.limiter
     account = await exportCredits(limiter, ACME)
   })
 

@@ -51,7 +51,7 @@ export async function journalOf(
 ): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = []
   for (let hour = 1; ; hour += 1) {
-    await liveAnHour(limiter as Limiter, hour, clock())
+    await liveAnHour(limiter, hour, clock())
     clock.advance(HOUR)
     if (hour % 300 !== 0 && hour < count) continue
     entries.push(

@@ -123,7 +123,11 @@ export async function judgeDatabase(limiter: Limiter): Promise<DatabaseReport> {
   const hasSeveral = isRedis && (await hasPlaces(TENANTS.slice(0, first.failure ? 8 : 1)))
   const answers = hasSeveral ? await Promise.all(TENANTS.map(ask)) : [first]
   return {
-    findings: findingsAmong([failureAmong(answers), ...refusals(answers), evictionAmong(answers)]),
+    findings: findingsAmong([
+      failureAmong(answers),
+      ...refusals(answers),
+      evictionAmong(answers, limiter),
+    ]),
     unknown: unknown(answers),
   }
 }
@@ -166,13 +170,23 @@ const wordOf = (refusal: string): string =>
     ? 'NOPERM'
     : (/\b(?!ERR\b)[A-Z]{3,}\b/.exec(refusal)?.[0] ?? 'an error')
 
-function evictionAmong(answers: readonly Answer[]): Finding | undefined {
+function evictionAmong(answers: readonly Answer[], limiter: Limiter): Finding | undefined {
   const policy = answers.find(({ eviction }) => eviction && eviction !== 'noeviction')?.eviction
   if (policy === undefined) return undefined
+  const remedy = 'turn eviction off: on a Redis of your own, CONFIG SET maxmemory-policy noeviction'
+  const text = `a full database deletes keys (maxmemory-policy ${policy}): a deleted key is a full budget`
+  const { rules } = definitionOf(limiter)
+  const balances = rules.filter(({ algorithm }) => algorithm.traits?.balance)
+  if (balances.length === 0) return { code: 'eviction_on', text, remedy }
+  // The ids of grants have an end, and balances have none.
+  const loss = policy.startsWith('volatile')
+    ? 'the ids of grants are among them, and a grant that is repeated after that counts twice'
+    : 'balances are among them, the one count without an end, and a deleted balance is money that is gone'
+  const names = balances.map(({ name }) => name).join(', ')
   return {
-    code: 'eviction_on',
-    text: `a full database deletes keys (maxmemory-policy ${policy}): a deleted key is a full budget`,
-    remedy: 'turn eviction off: on a Redis of your own, CONFIG SET maxmemory-policy noeviction',
+    code: 'credits_evicted',
+    text: `${text}. Of ${names}, ${loss}`,
+    remedy: `${remedy}. What is lost comes back from an export: sluice credits import FILE`,
   }
 }
 

@@ -23,6 +23,7 @@ type FindingCode =
   | 'store_in_memory'
   | 'clock_off'
   | 'eviction_on'
+  | 'credits_evicted'
   | 'store_read_only'
   | 'only_shadows'
   | 'unknown_policy'

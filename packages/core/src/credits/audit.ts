@@ -27,8 +27,7 @@ export interface AuditOptions {
  * @throws InputError `invalid_export` When `account` is no text of `exportCredits`.
  * @example
  * const account = await exportCredits(limiter, { tenant: 'acme' })
- * const entries = await journal(limiter, { tenant: 'acme' })
- * for (const { text } of auditCredits(entries, { account })) console.error(text)
+ * for (const { text } of auditCredits(exportedJournal(account), { account })) console.error(text)
  */
 export function auditCredits(
   entries: readonly JournalEntry[],

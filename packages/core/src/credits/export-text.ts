@@ -28,7 +28,7 @@ export interface ReadExport extends CreditsExport {
  * @throws InputError When it is not what `exportCredits` writes.
  */
 export function parseExport(text: string): ReadExport {
-  const parsed = parseJson(String(text)) as Partial<CreditsExport> | undefined
+  const parsed = parseJson(text) as Partial<CreditsExport> | undefined
   if (parsed?.format !== 'sluice-credits-1') throw invalid('must be a text of exportCredits')
   const { key, unit, at, account, ids } = parsed
   const isWhole = typeof key === 'string' && typeof unit === 'string' && Number.isSafeInteger(at)

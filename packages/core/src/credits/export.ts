@@ -7,6 +7,7 @@ import { fieldsOf } from './account-fields.ts'
 import { auditState } from './audit.ts'
 import { parseExport, textOfExport, type ReadExport } from './export-text.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
+import { entriesOf, type JournalEntry } from './journal.ts'
 import { readAccount } from './read-account.ts'
 import { PUT } from './read.ts'
 import { REMOVE } from './remove.ts'
@@ -42,6 +43,16 @@ export async function exportCredits<Dimension extends string>(
     ids,
   })
 }
+
+/**
+ * Returns the journal in a text of `exportCredits`: the newest 2,000 entries at the time of the export.
+ *
+ * @throws InputError `invalid_export` When it is no such text.
+ * @example
+ * const faults = auditCredits(exportedJournal(text), { account: text })
+ */
+export const exportedJournal = (text: string): JournalEntry[] =>
+  entriesOf(parseExport(text).state.journal)
 
 /** The outcome of `importCredits`. */
 export interface CreditsImport {

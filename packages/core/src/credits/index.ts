@@ -24,6 +24,7 @@ export { auditCredits, type AuditOptions, type CreditsFault } from './audit.ts'
 export {
   deleteCredits,
   exportCredits,
+  exportedJournal,
   importCredits,
   type CreditsImport,
   type DeleteOptions,
