@@ -1,13 +1,15 @@
 import type { Per } from '../subject.ts'
-import type { AnyLimitName, Limit } from '../policies/limit.ts'
+import { assertLimitOption, type AnyLimitName, type Limit } from '../policies/limit.ts'
 import type { AlgorithmConfig, PolicyOf, PolicyOptions } from '../policies/policy.ts'
 import type { Calendar } from '../policies/resets.ts'
 import { creditAlgorithm } from '../algorithms/credits.ts'
 import type { CreditParams } from '../algorithms/credit-state.ts'
+import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
   assertName,
   assertOneOf,
+  assertOptions,
   invalidOption,
   isUnits,
   MUST_BE_UNITS,
@@ -67,6 +69,7 @@ export function credits<
   const Unit extends string | undefined = 'usd',
   Name extends string = AnyLimitName,
 >(options: CreditsOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
+  assertHasNone(options)
   assertKnownOptions('credits', options, [...COMMON, ...OWN])
   const {
     included,
@@ -88,7 +91,11 @@ export function credits<
   if (topUpUrl !== undefined && !/^https?:\/\/\S+$/.test(topUpUrl)) {
     throw invalidOption('credits.topUpUrl', 'must be an address such as "https://…"', topUpUrl)
   }
-  const limit = included === undefined ? 0 : included.amount
+  let limit: Limit = 0
+  if (included !== undefined) {
+    assertKnownOptions('credits.included', included, ['amount', 'resets', 'rollover'])
+    limit = assertLimitOption('credits.included.amount', included.amount)
+  }
   const rule = defineRule('credits', { ...rest, unit, limit }, [], () => ({
     ...configure(rest.name, included, unsettled === 'release'),
     balance: { accept: assertDenies, refuseReset, topUpUrl },
@@ -97,7 +104,25 @@ export function credits<
   return createPolicy([rule]) as PolicyOf<Partition, Unit, Name>
 }
 
-/** `stripes`, `backpressure` and `limit` are none of them: a balance is one number, and has no share that is used. */
+/** Options of other policies, and the reason why a balance has none. */
+const NOT_OF_A_BALANCE: Readonly<Record<string, string>> = {
+  limit:
+    'a balance has no limit: grant its units, or set those that a plan includes in included.amount',
+  window: 'a balance has no window: the periods of an allowance are included.resets',
+  resets: 'a balance has no end: the periods of an allowance are included.resets',
+  stripes: 'a balance is one number: of parts, one would be spent while others are left',
+  backpressure: 'a balance has no share that is used, by which to delay a request',
+}
+
+/** @throws ConfigError When one of the options is of another kind of policy. */
+function assertHasNone(options: unknown): void {
+  assertOptions('credits', options)
+  for (const [name, reason] of Object.entries(NOT_OF_A_BALANCE)) {
+    if (!(name in options)) continue
+    throw new ConfigError('unknown_option', `credits.${name}`, reason)
+  }
+}
+
 const COMMON = ['name', 'per', 'unit', 'scope', 'routes', 'onMissing', 'mode', 'rollout']
 
 function configure(
@@ -118,7 +143,6 @@ function configure(
     }
     return { ...common, params, windowMs: 0, numbers }
   }
-  assertKnownOptions('credits.included', included, ['amount', 'resets', 'rollover'])
   const { resets, rollover = 0 } = included
   if (!isUnits(rollover)) throw invalidOption('credits.included.rollover', MUST_BE_UNITS, rollover)
   const periods = configureResets('credits.included', { name, resets })

@@ -96,7 +96,11 @@ export const canBeLeased = ({ algorithm, keyspace }: PolicyRule): boolean =>
   !keyspace && algorithm.traits?.lengthen !== undefined
 
 function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule {
-  const { name, algorithm, stripes, windowMs } = rule
+  const { name, algorithm, stripes, windowMs, balance } = rule
+  if (balance) {
+    const message = `"${name}" cannot be leased: if a process dies, the units that it holds of a balance do not come back`
+    throw invalid('policy', message)
+  }
   const { lengthen, windowEnd } = algorithm.traits ?? {}
   const settlement = settlementIn(SETTLEMENTS, algorithm)
   // A unit may be served up to `lasting` after it was charged. In a window that is longer by as much it

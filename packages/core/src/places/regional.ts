@@ -154,7 +154,11 @@ function placesOf(perRegion: ReadonlySet<string>): PlacesBy {
 
 /** @throws ConfigError Unless the policy is leased, or each region counts it by itself. */
 function assertCounted(rule: PolicyRule, perRegion: ReadonlySet<string>): void {
-  const { name } = rule
+  const { name, balance } = rule
+  if (balance) {
+    const message = `must be one store with "${name}": a balance that each region counts is spent once in each`
+    throw invalidOption('store', message)
+  }
   if (isLeased(rule) !== perRegion.has(name)) return
   const message = isLeased(rule)
     ? `must not have "${name}", which is leased: home counts it for all regions`

@@ -36,9 +36,10 @@ const LINE: Kind = {
   factory: 'waitingLine',
   suffix: '.line',
   refusal:
-    'cannot have a line; only a policy with one window or bucket can, without a lease, and without the traits held and guessesRetry, by which it is not known when units come free. For calls in flight, use a queue',
+    'cannot have a line; only a policy with one window or bucket can, without a lease, and without the traits held, guessesRetry and balance, by which it is not known when units come free. For calls in flight, use a queue',
   ofStripes: 'each would have a line of its own',
-  canTake: ({ algorithm: { traits } }) => !(traits?.held || traits?.guessesRetry),
+  canTake: ({ algorithm: { traits } }) =>
+    !(traits?.held || traits?.guessesRetry || traits?.balance),
 }
 
 /**
