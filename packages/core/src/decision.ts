@@ -39,6 +39,8 @@ export interface PolicyState {
    * `undefined` without a calendar.
    */
   readonly resetsAt?: string | undefined
+  /** The address at which more can be bought, if the policy names one: an option of `credits`. */
+  readonly topUpUrl?: string | undefined
   /** True if the cost fits this policy. */
   readonly fits: boolean
   /** True if the cost was charged. */

@@ -1,3 +1,4 @@
+import type { PolicyState } from '../decision.ts'
 import type { Per } from '../subject.ts'
 import { assertLimitOption, type AnyLimitName, type Limit } from '../policies/limit.ts'
 import type { AlgorithmConfig, PolicyOf, PolicyOptions } from '../policies/policy.ts'
@@ -98,7 +99,7 @@ export function credits<
   }
   const rule = defineRule('credits', { ...rest, unit, limit }, [], () => ({
     ...configure(rest.name, included, unsettled === 'release'),
-    balance: { accept: assertDenies, refuseReset, topUpUrl },
+    balance: { accept: assertDenies, refuseReset, describe: describedWith(topUpUrl) },
     keyspace: { name: ledger, params: [] },
   }))
   return createPolicy([rule]) as PolicyOf<Partition, Unit, Name>
@@ -162,6 +163,16 @@ function configure(
     },
   }
 }
+
+/** A balance may hold more than the allowance of a period. */
+const describedWith =
+  (topUpUrl: string | undefined) =>
+  (state: PolicyState, available: number): PolicyState => ({
+    ...state,
+    limit: Math.max(available, state.limit),
+    burst: Math.max(available, state.burst),
+    ...(topUpUrl !== undefined && { topUpUrl }),
+  })
 
 function refuseReset(): never {
   const message = 'must not name a policy of credits: a balance is money; adjust it instead'

@@ -49,14 +49,12 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict, now: number): PolicySta
     // Uses what would remain after the cost, so `peek` reports the same delay as `check`.
     delayMs = Math.max(delayMs, backpressure.delayMs(1 - (available - cost) / burst))
   }
-  // A balance may hold more than the allowance of a period.
-  const least = policy.balance ? available : 0
-  return {
+  const state: PolicyState = {
     name: policy.name,
     scope: policy.scope,
     unit: policy.unit,
-    limit: Math.max(least, entry.policyLimit),
-    burst: Math.max(least, entry.policyBurst),
+    limit: entry.policyLimit,
+    burst: entry.policyBurst,
     remaining: charged ? Math.max(0, available - cost) : available,
     cost,
     windowMs: policy.windowMs,
@@ -69,6 +67,7 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict, now: number): PolicySta
     retryAfterMs: retryMs < 0 ? null : retryMs,
     reason: policy.reason,
   }
+  return policy.balance?.describe(state, available) ?? state
 }
 
 /** The parts of a decision that its policies decide. */

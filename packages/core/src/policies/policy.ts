@@ -1,5 +1,5 @@
 import type { Algorithm, Finding } from '../algorithms/algorithm.ts'
-import type { PolicyReason } from '../decision.ts'
+import type { PolicyReason, PolicyState } from '../decision.ts'
 import type { DimensionOf, Per, Subject } from '../subject.ts'
 import type { Backpressure } from './backpressure.ts'
 import type { AnyLimitName, Burst, Limit, LimitContext } from './limit.ts'
@@ -177,12 +177,12 @@ export interface RuleCalendar {
   assertSetting(option: string, setting: keyof CalendarSettings, value: unknown): void
 }
 
-/** The refusals of a rule that counts a balance. */
+/** The part of a rule that only a balance has. */
 interface RuleBalance {
   /** Called by `createLimiter`. @throws ConfigError Unless a limiter denies while its store fails. */
   accept(options: { readonly onStoreError?: unknown }): void
-  /** The address at which customers buy credits. */
-  readonly topUpUrl?: string | undefined
+  /** Returns a state with the facts that only a balance has. @param available The units that were there. */
+  describe(state: PolicyState, available: number): PolicyState
   /** Called by a reset that names the rule. @throws ConfigError Always: it is money. */
   refuseReset(): void
 }
