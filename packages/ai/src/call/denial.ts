@@ -55,17 +55,16 @@ export function errorResponse(
  * Answers a denial in the shape of the provider: 429, or 503 when the store failed. The official clients
  * wait as long as its headers say, and give up where waiting is no answer.
  *
- * @param spentStatus The status for a used-up budget of a day, week, month or year. @default 429
+ * @param spentStatus The status for a used-up budget of a day, week, month or year, or of credits. @default 429
  */
 export function denialResponse(
   decision: DeniedDecision,
   api: ModelApi,
   spentStatus?: 402 | 429,
 ): Response {
-  const response = tooManyRequests(decision, { format: 'openai', headers: false })
-  const isPayment = spentStatus === 402 && /quota_/.test(decision.reason)
-  const status = isPayment ? 402 : response.status
-  if (!isAnthropic(api)) return new Response(response.body, { status, headers: response.headers })
+  const response = tooManyRequests(decision, { format: 'openai', headers: false, spentStatus })
+  if (!isAnthropic(api)) return response
   const { error: code, message } = denialBody(decision)
-  return errorResponse({ status, code, message }, api)
+  // Anthropic's type is that of the status: `billing_error` is a 402.
+  return errorResponse({ status: response.status, code, message }, api)
 }

@@ -28,8 +28,8 @@ export interface CallOptions
    */
   readonly onIncomplete?: 'keep' | 'counted'
   /**
-   * The status of a denial by a used-up budget of a day, week, month or year: 429, or 402 (Payment Required),
-   * which asks the client to pay instead of to wait. @default 429
+   * The status of a denial by a used-up budget of a day, week, month or year, or by credits: 429, or 402 (Payment
+   * Required), which asks the client to pay instead of to wait. @default 429
    */
   readonly spentStatus?: 402 | 429
   /** The largest body of a request, in bytes; a larger one is answered with 413. @default 4_000_000 */

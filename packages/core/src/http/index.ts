@@ -2,7 +2,7 @@
 export { withHeaders } from './headers/add-headers.ts'
 export { rateLimitHeaders, type HeaderStyle } from './headers/headers.ts'
 export { denialBody, tooManyRequests } from './answers/too-many-requests.ts'
-export type { DenialBody, DenialOptions } from './answers/too-many-requests.ts'
+export type { DenialBody, DenialOptions, SpentOptions } from './answers/too-many-requests.ts'
 export type { DenialFormat } from './answers/format.ts'
 
 // Limits around a handler of the fetch shape

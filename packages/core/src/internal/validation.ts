@@ -159,7 +159,7 @@ export function assertPercentage(option: string, value: unknown): number {
 }
 
 /** Returns `value` if it is one of `allowed`, else throws. */
-export function assertOneOf<T extends string>(
+export function assertOneOf<T extends string | number>(
   option: string,
   value: unknown,
   allowed: readonly T[],

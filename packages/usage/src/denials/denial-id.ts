@@ -9,6 +9,8 @@ import { pendingDenial } from './record-denials.ts'
 export interface DenialIdOptions {
   /** The shape of the body, as that of the adapter. @default what the request accepts */
   readonly format?: DenialFormat
+  /** The status of a denial by a used-up budget, as that of the adapter. @default 429 */
+  readonly spentStatus?: 402 | 429
 }
 
 /**
@@ -22,13 +24,13 @@ export interface DenialIdOptions {
 export function denialId(
   options: DenialIdOptions = {},
 ): (decision: DeniedDecision, request: Request) => Response | undefined {
-  assertKnownOptions('denialId', options, ['format'])
+  assertKnownOptions('denialId', options, ['format', 'spentStatus'])
   return (decision, request) => {
     const pending = pendingDenial(decision)
     if (!pending) return undefined
     pending.id = ownIdOf(request) ?? pending.id
-    const { format = negotiatedFormat(request) } = options
-    const response = tooManyRequests(decision, { format, headers: false })
+    const { format = negotiatedFormat(request), spentStatus } = options
+    const response = tooManyRequests(decision, { format, headers: false, spentStatus })
     response.headers.set('X-Request-Id', pending.id)
     return response
   }

@@ -21,7 +21,7 @@ export interface ErrorFacts {
   /** Fields in the format `problem`. @default those of the status */
   readonly problem?: Readonly<Record<string, unknown>>
   /** Fields in the format `openai`. @default those of the status */
-  readonly openai?: Readonly<Record<string, unknown>>
+  readonly openai?: Readonly<Record<string, unknown>> | undefined
 }
 
 const BODIES: Readonly<Record<DenialFormat, (facts: ErrorFacts) => object>> = {

@@ -15,6 +15,7 @@ import {
 } from '../../internal/validation.ts'
 import { assertRouteCost, type RouteCost, type RouteInput } from '../../routes/matcher.ts'
 import { assertMaxDelay } from './delay.ts'
+import type { SpentOptions } from '../answers/too-many-requests.ts'
 import { DENIAL_FORMATS, type DenialFormat } from '../answers/format.ts'
 import { assertHeaderStyles, type HeaderStyle } from '../headers/headers.ts'
 
@@ -31,7 +32,7 @@ export interface AdapterOptions<
 export interface GuardOptions<
   Context extends unknown[] = [],
   PlatformRequest extends Request = Request,
-> {
+> extends SpentOptions {
   /**
    * Finds the subject of a request. Without one the request is answered with 401 and not charged. An
    * exception is not caught.
@@ -132,6 +133,7 @@ const RULES: OptionRules<GuardOptions> = {
   ...STAGE_RULES,
   cost: assertRouteCost,
   format: (option, value) => assertOneOf(option, value, DENIAL_FORMATS),
+  spentStatus: (option, value) => assertOneOf(option, value, [402, 429]),
 }
 
 /** Validates the options of a guard. @throws ConfigError When one is unknown, missing or malformed. */

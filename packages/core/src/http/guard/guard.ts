@@ -64,12 +64,20 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
   hooks: GuardHooks<Context> = {},
 ): Guard<Context, PlatformRequest> {
   assertGuardOptions(options)
-  const { format, cost: usual = 1 } = options
-  const answer = (reason: Refusal | DeniedDecision, request: Request): Response => {
+  const { format, cost: usual = 1, spentStatus } = options
+  const answer = (
+    reason: Refusal | DeniedDecision,
+    request: Request,
+    isCharge?: boolean,
+  ): Response => {
     const shape = format ?? negotiatedFormat(request)
     return reason instanceof Refusal
       ? refusalResponse(reason, shape)
-      : tooManyRequests(reason, { format: shape, headers: false })
+      : tooManyRequests(reason, {
+          format: shape,
+          headers: false,
+          spentStatus: isCharge ? spentStatus : undefined,
+        })
   }
   const stages = createStages<Context, PlatformRequest, AllowedRequest>(
     options,

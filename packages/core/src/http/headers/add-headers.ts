@@ -6,8 +6,7 @@ import { rateLimitHeaders, type HeaderStyle } from './headers.ts'
 const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
- * Returns the headers of a decision for a response, and the header that lets a script of another origin read them. A
- * response that asks to pay (402) says nothing of waiting.
+ * Returns the headers of a decision for a response, and the header that lets a script of another origin read them.
  */
 export function headersFor(
   request: Pick<Request, 'headers'>,
@@ -15,11 +14,7 @@ export function headersFor(
   styles: readonly HeaderStyle[] | false | undefined,
   status?: number,
 ): Readonly<Record<string, string>> {
-  const headers = rateLimitHeaders(decision, styles)
-  if (status === 402) {
-    delete headers['Retry-After']
-    delete headers['retry-after-ms']
-  }
+  const headers = rateLimitHeaders(decision, styles, status)
   const names = Object.keys(headers).join(', ')
   return names && request.headers.has('origin') ? { ...headers, [EXPOSE]: names } : headers
 }
@@ -38,15 +33,14 @@ export function withHeaders(
   if (response.status === 101 || response.status === 0) return response
   const copy = copyResponse(response)
   for (const [name, value] of Object.entries(headers)) {
-    if (name === EXPOSE) copy.headers.append(name, value)
-    else copy.headers.set(name, value)
+    copy.headers[name === EXPOSE ? 'append' : 'set'](name, value)
   }
   return copy
 }
 
 /** Returns true for the denial of a limiter, or of an API behind it. */
 export const isDenial = ({ status, headers }: Response): boolean =>
-  status === 429 || headers.has('Retry-After')
+  [402, 429].includes(status) || headers.has('Retry-After')
 
 /**
  * Adds the headers of a decision to the response to its request. If the request was allowed, a denial from further in

@@ -18,8 +18,6 @@ import { assertOneOf, invalidOption } from '../../internal/validation.ts'
  */
 export type HeaderStyle = 'x-ratelimit' | 'draft' | 'draft-6' | 'openai'
 
-const DEFAULT_HEADERS: readonly HeaderStyle[] = ['x-ratelimit', 'draft']
-
 /** The wait from which on clients should not retry by themselves, in milliseconds. */
 const LONG_WAIT_MS = 60_000
 
@@ -35,6 +33,7 @@ const LONG_WAIT_MS = 60_000
  *
  * @param styles The headers to send. An empty list sends only the retry headers, `false` none at all.
  * @default ['x-ratelimit', 'draft']
+ * @param status That of the response: one that asks to pay (402) says nothing of waiting.
  * @example
  * const decision = await limiter.check(subject)
  * if (!decision.allowed) return tooManyRequests(decision)
@@ -42,7 +41,8 @@ const LONG_WAIT_MS = 60_000
  */
 export function rateLimitHeaders(
   decision: Decision,
-  styles: readonly HeaderStyle[] | false = DEFAULT_HEADERS,
+  styles: readonly HeaderStyle[] | false = ['x-ratelimit', 'draft'],
+  status?: number,
 ): Record<string, string> {
   if (styles === false) return {}
   const headers: Record<string, string> = {}
@@ -50,7 +50,8 @@ export function rateLimitHeaders(
   if (policies.length > 0) {
     for (const style of styles) Object.assign(headers, STYLES[style](decision, policies))
   }
-  return decision.allowed ? headers : { ...headers, ...retryHeaders(decision.retryAfterMs) }
+  if (decision.allowed) return headers
+  return { ...headers, ...retryHeaders(status === 402 ? null : decision.retryAfterMs) }
 }
 
 /** Returns the policies to report to a client, without shadows. */
@@ -61,9 +62,10 @@ export function enforcedPolicies({ policies }: Decision): readonly PolicyState[]
 type Style = (decision: Decision, policies: readonly PolicyState[]) => Record<string, string>
 
 const STYLES: Readonly<Record<HeaderStyle, Style>> = {
-  'x-ratelimit': xRateLimitHeaders,
+  'x-ratelimit': (decision, policies) =>
+    countHeaders('X-RateLimit', decision, policies, decision.at),
   draft: draftHeaders,
-  'draft-6': draft6Headers,
+  'draft-6': (decision, policies) => countHeaders('RateLimit', decision, policies),
   openai: openAiHeaders,
 }
 
@@ -78,39 +80,28 @@ export function assertHeaderStyles(option: string, styles: unknown): void {
   for (const style of styles) assertOneOf(`${option}[]`, style, STYLE_NAMES)
 }
 
-/** Returns the policy that denied, or that would deny first, and the time until units come back. */
-function nextToDeny(decision: Decision, policies: readonly PolicyState[]) {
-  const policy = decision.violated ?? tightestPolicy(policies)
-  // The wait of an allowed decision is 0.
-  const resetMs = decision.retryAfterMs || policy?.resetMs || 0
-  return { policy, resetMs }
-}
-
-function xRateLimitHeaders(
-  decision: Decision,
+/**
+ * Returns the headers of the policy that denied, or that would deny first.
+ *
+ * @param at The time of the decision, for a reset in epoch seconds. Without it, the reset is seconds from now.
+ */
+function countHeaders(
+  name: string,
+  { violated, retryAfterMs }: Decision,
   policies: readonly PolicyState[],
+  at?: number,
 ): Record<string, string> {
-  const { policy, resetMs } = nextToDeny(decision, policies)
-  if (policy === undefined) return {}
+  const policy = (violated ?? tightestPolicy(policies)) as PolicyState
+  // The wait of an allowed decision is 0.
+  const reset = Math.ceil(((at ?? 0) + (retryAfterMs || policy.resetMs)) / 1000)
   return {
-    ...countHeaders('X-RateLimit', policy, decision.at + resetMs),
-    'X-RateLimit-Scope': policy.scope,
+    [`${name}-Limit`]: String(policy.burst),
+    [`${name}-Remaining`]: String(policy.remaining),
+    // A balance may have no window.
+    ...((policy.windowMs || retryAfterMs) && { [`${name}-Reset`]: String(reset) }),
+    ...(at !== undefined && { [`${name}-Scope`]: policy.scope }),
   }
 }
-
-function draft6Headers(
-  decision: Decision,
-  policies: readonly PolicyState[],
-): Record<string, string> {
-  const { policy, resetMs } = nextToDeny(decision, policies)
-  return policy === undefined ? {} : countHeaders('RateLimit', policy, resetMs)
-}
-
-const countHeaders = (name: string, { burst, remaining }: PolicyState, resetMs: number) => ({
-  [`${name}-Limit`]: String(burst),
-  [`${name}-Remaining`]: String(remaining),
-  [`${name}-Reset`]: String(Math.ceil(resetMs / 1000)),
-})
 
 function draftHeaders(
   { allowed }: Decision,
@@ -138,15 +129,16 @@ function openAiHeaders(_: Decision, policies: readonly PolicyState[]): Record<st
 }
 
 function retryHeaders(retryAfterMs: number | null): Record<string, string> {
-  if (retryAfterMs === null) return { 'x-should-retry': 'false' }
-  const headers = { 'Retry-After': String(retryAfterSeconds(retryAfterMs)) }
-  return retryAfterMs < LONG_WAIT_MS
-    ? { ...headers, 'retry-after-ms': String(retryAfterMs) }
-    : { ...headers, 'x-should-retry': 'false' }
+  return {
+    ...(retryAfterMs !== null && { 'Retry-After': String(wholeSeconds(retryAfterMs)) }),
+    ...(retryAfterMs !== null && retryAfterMs < LONG_WAIT_MS
+      ? { 'retry-after-ms': String(retryAfterMs) }
+      : { 'x-should-retry': 'false' }),
+  }
 }
 
-/** Converts a wait to whole seconds, rounded up, at least 1. */
-export function retryAfterSeconds(retryAfterMs: number): number {
+/** Converts milliseconds to whole seconds, rounded up, at least 1. */
+export function wholeSeconds(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000))
 }
 
@@ -166,7 +158,7 @@ function policyItem({ name, limit, burst: q, windowMs, unit }: PolicyState): str
   // exceed. A limit of 0 never fills it.
   const fillMs = limit === 0 ? windowMs : (windowMs * q) / limit
   // A balance may have no window.
-  const w = windowMs > 0 && { w: Math.max(1, Math.ceil(fillMs / 1000)) }
+  const w = windowMs && { w: wholeSeconds(fillMs) }
   // `qu` takes registered units only; without it, the unit is requests.
   if (unit === 'call') return sfItem(name, { q, qu: 'concurrent-requests' })
   return sfItem(name, unit === 'request' ? { q, ...w } : { q, ...w, 'sluice-unit': unit })
@@ -174,16 +166,9 @@ function policyItem({ name, limit, burst: q, windowMs, unit }: PolicyState): str
 
 // A leaky bucket with a bounded wait may accept requests before any unit comes back, and `Retry-After`
 // must not be earlier than `t`.
-function stateItem({
-  name,
-  remaining,
-  resetMs,
-  retryAfterMs,
-  fits,
-  windowMs,
-}: PolicyState): string {
-  const ms = fits ? resetMs : Math.min(resetMs, retryAfterMs ?? resetMs)
-  return sfItem(name, { r: remaining, ...(windowMs > 0 && { t: Math.ceil(ms / 1000) }) })
+function stateItem({ name, remaining, resetMs, retryAfterMs, windowMs }: PolicyState): string {
+  const ms = Math.min(resetMs, retryAfterMs || resetMs)
+  return sfItem(name, { r: remaining, ...(windowMs && { t: Math.ceil(ms / 1000) }) })
 }
 
 /** Writes a duration: `250ms`, `12s`, `6m0s`, `11h58m3s`. */
@@ -191,24 +176,20 @@ function duration(ms: number): string {
   if (ms < 1000) return `${ms}ms`
   const seconds = Math.ceil(ms / 1000)
   const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
-  return `${h > 0 ? `${h}h` : ''}${h > 0 || m > 0 ? `${m}m` : ''}${s}s`
+  return `${h ? `${h}h` : ''}${h + m ? `${m}m` : ''}${s}s`
 }
 
-// The structured fields (RFC 9651) that the RateLimit headers consist of.
-
-/** Writes an sf-string. @throws RangeError When the text has a character outside printable ASCII. */
-function sfString(text: string): string {
-  if (!/^[\x20-\x7e]*$/.test(text)) throw new RangeError('A structured string is printable ASCII')
-  return `"${text.replace(/["\\]/g, '\\$&')}"`
-}
-
-/** Writes a member of an sf-list: a string with integer, string or no parameters. */
+/**
+ * Writes a member of an sf-list (RFC 9651), of which the RateLimit headers consist: a string with integer, string or no
+ * parameters.
+ */
 function sfItem(name: string, parameters: Readonly<Record<string, number | string>>): string {
-  let item = sfString(name)
+  // In ASCII, a text of JSON is an sf-string.
+  let item = JSON.stringify(name)
   for (const [key, value] of Object.entries(parameters)) {
     // An sf-integer has up to 15 digits.
     const text =
-      typeof value === 'number' ? Math.min(MAX_INTEGER, Math.round(value)) : sfString(value)
+      typeof value === 'number' ? Math.min(MAX_INTEGER, Math.round(value)) : JSON.stringify(value)
     item += `;${key}=${text}`
   }
   return item
