@@ -21,7 +21,7 @@ const blockOf = <Exports>(page: string, name: string): Promise<Exports> =>
 describe('budgets for an organisation', () => {
   it('have a default, and for some a limit of their own', async () => {
     const { limiter, raise } = await blockOf<{ limiter: Limiter; raise: () => Promise<void> }>(
-      'tiers.md',
+      'plans.md',
       'organisation.ts',
     )
     await raise()

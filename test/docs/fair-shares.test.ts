@@ -7,7 +7,7 @@ import { pageFolder } from '../support/page-folder.ts'
 
 it('the page divides its limit as it says', async () => {
   const folder = await pageFolder('shares')
-  const limits = patient(readBlock('fair-shares.md', 'limits.ts'), 'shares-page')
+  const limits = patient(readBlock('plans.md', 'limits.ts'), 'shares-page')
   writeFileSync(join(folder, 'limits.ts'), limits)
   const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
 

@@ -2,7 +2,6 @@ import { createLimiter, dailyCap, definePlans, manualClock, slidingWindow } from
 import { memory } from '@sluice/core/memory'
 import { PLAN_TIERS } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
-import { tableOf } from '../../support/markdown.ts'
 import { readFileSync } from 'node:fs'
 import { NOON } from '../../support/times.ts'
 
@@ -31,12 +30,14 @@ describe('the plan tiers', () => {
       professional: { rpm: 150, daily: 8_000 },
       enterprise: { rpm: 400, daily: 30_000 },
     })
-    const published = [...tableOf(page, 'plan')].map(([name, row]) => {
-      const [rpm, daily] = Object.values(row)
-        .slice(1)
-        .map((text) => Number(text.replace(',', '')))
-      return [name.replaceAll('`', ''), { rpm, daily }]
-    })
+    const [, tiers = ''] = /`PLAN_TIERS` has requests a minute and a day:([^.]*)\./.exec(page) ?? []
+    const published = Array.from(
+      tiers.matchAll(/`(\w+)` ([\d,]+)\s+and ([\d,]+)(?:,|$)/g),
+      ([, name, ...limits]) => {
+        const [rpm, daily] = limits.map((text) => Number(text.replace(',', '')))
+        return [name, { rpm, daily }] as const
+      },
+    )
     expect(Object.fromEntries(published)).toEqual(PLAN_TIERS)
   })
 

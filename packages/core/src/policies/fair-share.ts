@@ -13,7 +13,7 @@ import {
 } from './beside.ts'
 import { createPolicy } from './define-rule.ts'
 
-/** The algorithm of shares, for the class of Durable Objects that counts them: see `docs/fair-shares.md`. */
+/** The algorithm of shares, for the class of Durable Objects that counts them: see `docs/plans.md`. */
 export const sharesAlgorithm: Algorithm = shares as unknown as Algorithm
 
 /** A whole number, or a function of plan, route and model that returns one. A function is called for every plan at construction. */
