@@ -1,5 +1,5 @@
 /*
- * Holds the shares of a limit to docs/fair-shares.md: who is within its part is let in as far as units are free, who
+ * Holds the shares of a limit to docs/plans.md: who is within its part is let in as far as units are free, who
  * uses nothing may begin, and what is lent leaves the headroom free. Written from that page; no code of the product is
  * used. How loans are divided is not judged here.
  */
