@@ -40,7 +40,7 @@ export const SUITES = {
       'test/core/http/calls-in-flight/stores.test.ts',
       'test/core/plans/{renamed-plans,upgrade}.test.ts',
       'test/core/reservations/{by-id,cases,choices,settling}.test.ts',
-      'test/core/credits/histories.test.ts',
+      'test/core/credits/{histories,moves,races}.test.ts',
       'test/core/explain/stores.test.ts',
       'test/core/policies/fair-share/stores.test.ts',
       'test/core/shards/moves.test.ts',

@@ -106,10 +106,10 @@ export class LimiterPlayer implements Player {
       }
       case 'revoke':
         return changeOf(revoke(limiter, TENANT, step.id, { debt: step.owes }))
-      default:
+      case 'reset':
         await limiter.reset(TENANT)
-        return undefined
     }
+    return undefined
   }
 
   async look(deploy: number) {

@@ -65,9 +65,10 @@ export class OraclePlayer implements Player {
         return plainOf(oracle.adjust(terms, now, step.id, step.units, step.at))
       case 'revoke':
         return plainOf(oracle.revoke(terms, now, step.id, step.owes))
-      default:
+      case 'reset':
         return undefined
     }
+    return undefined
   }
 
   async look(deploy: number) {

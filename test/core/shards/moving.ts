@@ -46,7 +46,7 @@ export function setUp(make: () => Store, policies: LimiterOptions['policies'] = 
     openOld: (...extensions: Extension[]) => open({ a, b }, {}, extensions),
     /** A process that counts in all three, to which tenants of a and b move. */
     openNew: (...extensions: Extension[]) => open(databases, { from: FROM_TWO }, extensions),
-    oracle: createLimiter({ store: memory(), policies, clock }),
+    oracle: createLimiter({ store: memory(), policies, clock, onStoreError: 'deny' }),
   }
 }
 
