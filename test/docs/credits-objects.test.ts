@@ -54,7 +54,7 @@ export default {
 it('a class with the algorithms and operations of the page counts balances in objects, which a restart keeps', async () => {
   writeFileSync(
     join(folder, 'worker.ts'),
-    `${readBlock('durable-objects.md', 'limits-object.ts')}${APP}`,
+    `${readBlock('without-redis.md', 'limits-object.ts')}${APP}`,
   )
   writeFileSync(
     join(folder, 'wrangler.jsonc'),

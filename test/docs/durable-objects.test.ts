@@ -8,7 +8,7 @@ import { bundleWorker, runWorker } from '../e2e/support/workerd.ts'
 const SECRET = 'a secret of at least thirty-two bytes'
 const read = (path: string): string =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-const page = read('docs/durable-objects.md')
+const [, page = ''] = read('docs/without-redis.md').split('\n## Durable Objects')
 const blocksIn = (text: string, language: string): string[] =>
   Array.from(
     text.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g')),

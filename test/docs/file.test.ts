@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, it } from 'vitest'
 
-const page = readFileSync(new URL('../../docs/file.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/without-redis.md', import.meta.url), 'utf8')
 const [limits = '', grown = ''] = Array.from(
   page.matchAll(/```ts\n([^]*?)```/g),
   ([, code]) => code,

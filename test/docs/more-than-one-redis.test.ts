@@ -81,7 +81,7 @@ it('states the bill that the benchmark and the page of objects compute', () => {
   const both = script.rows.find(({ title }) => title === 'daily cap and window, allowed')
   const commands = Number.parseFloat(both?.ours.note ?? '')
   expect(dollars('Upstash, a daily cap and a window')).toBe(((commands * 0.2) / 0.1).toFixed(2))
-  const objects = tableOf(read('docs/durable-objects.md'), 'call')
+  const objects = tableOf(read('docs/without-redis.md'), 'call')
   const bill = objects.get('a check that is allowed, two policies')?.['a million']
   expect(`$${dollars('Durable Objects, a daily cap and a window')}`).toBe(bill)
 })

@@ -55,7 +55,7 @@ const PAIRS: Record<string, readonly Policy[]> = {
   ],
 }
 
-const page = readFileSync(new URL('../../../docs/durable-objects.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/without-redis.md', import.meta.url), 'utf8')
 const published = tableOf(page, 'call')
 
 let objects: WorkerdObjects

@@ -29,7 +29,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'test my route in vitest with a fake clock': ['docs/getting-started'],
   'limits per user and per organisation in one decision': ['docs/tiers', 'docs/plans'],
   'what does a million requests cost at Upstash': [
-    'docs/scale',
+    'docs/more-than-one-redis',
     'docs/performance',
     'docs/production',
   ],
@@ -53,7 +53,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'Durable Objects without Redis': [
     'docs/start/durable-objects',
-    'docs/durable-objects',
+    'docs/without-redis',
     'docs/cloudflare',
   ],
   'OpenTelemetry metrics': ['docs/observability'],

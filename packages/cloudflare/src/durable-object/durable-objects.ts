@@ -47,7 +47,7 @@ export interface DurableObjectsOptions {
 
 /**
  * Creates a store in Durable Objects: no Redis, no account beside Cloudflare's. Each tenant has an object, which decides
- * in one call. See `docs/durable-objects.md`.
+ * in one call. See `docs/without-redis.md`.
  *
  * @param namespace The binding of the class `LimitsObject`, such as `env.LIMITS`.
  * @throws ConfigError When the binding is missing, or an option is unknown or out of range.

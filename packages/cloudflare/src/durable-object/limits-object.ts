@@ -22,7 +22,7 @@ export interface OwnParts extends OwnKinds {
 
 /**
  * The class of the objects in which `durableObjects` counts. Export it from the Worker, and declare it with SQLite
- * storage in Wrangler's configuration: see `docs/durable-objects.md`. An object holds the counts and records of one
+ * storage in Wrangler's configuration: see `docs/without-redis.md`. An object holds the counts and records of one
  * tenant, decides about them, and deletes itself when nothing is left.
  *
  * @example

@@ -66,7 +66,7 @@ function folderAt(path: string): Folder {
     // Standard output may be a protocol's, as in an MCP server.
     console.warn(
       `Sluice: file() counts in ${path}, for this process alone. To count for several processes or machines, ` +
-        'replace it by upstash() (docs/file.md)',
+        'replace it by upstash() (docs/without-redis.md)',
     )
   }
   return folder
