@@ -136,8 +136,8 @@ it('a chat spends what was paid, and the page of the customer shows what is left
     const headers = { authorization, 'content-type': 'application/json' }
     const url = 'https://app.example/api/chat'
     const answer = await chat(new Request(url, { method: 'POST', headers, body }))
-    await answer.text()
-    return answer.status
+    const text = await answer.text()
+    return [answer.status, /https:[\w./]+/.exec(text)?.[0]]
   }
   const shown = async (headers: HeadersInit = { authorization }) => {
     const answer = await account(new Request('https://app.example/account', { headers }))
@@ -146,10 +146,10 @@ it('a chat spends what was paid, and the page of the customer shows what is left
   }
   stubModel(1_000)
   expect(await shown()).toEqual([200, '$0.00 left', undefined])
-  expect(await ask()).toBe(429)
+  expect(await ask()).toEqual([402, 'https://app.example/credits'])
   await send('checkout.paid', paid({ cents: 100 }))
   expect(await shown()).toEqual([200, '$1.00 left', ' $1.00 granted'])
-  expect(await ask()).toBe(200)
+  expect(await ask()).toEqual([200, undefined])
   await vi.waitFor(async () => expect((await balance(limiter, ACME)).held).toBe(0), PATIENTLY)
   expect(await shown()).toEqual([200, '$0.99 left', ' $1.00 granted'])
   expect(await shown({})).toEqual([401, undefined, undefined])
