@@ -16,7 +16,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'sell prepaid credits with top-ups and expiry': ['docs/credits', 'docs/recipes/credits'],
   'send one e-mail at 80 % of a budget': [
     'docs/observability',
-    'docs/tiers',
+    'docs/plans',
     'docs/getting-started',
   ],
   'which keys does it store in Redis; delete a tenant': [
@@ -27,13 +27,13 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'does it work with Valkey or Dragonfly': ['docs/redis'],
   'fall back to a cheaper model when the budget is nearly spent': ['docs/choices'],
   'test my route in vitest with a fake clock': ['docs/getting-started'],
-  'limits per user and per organisation in one decision': ['docs/tiers', 'docs/plans'],
+  'limits per user and per organisation in one decision': ['docs/plans'],
   'what does a million requests cost at Upstash': [
     'docs/more-than-one-redis',
     'docs/performance',
     'docs/production',
   ],
-  'charge for a stream that the user aborts': ['docs/metering', 'docs/call-charges'],
+  'charge for a stream that the user aborts': ['docs/call-charges'],
   'limit Server Actions in Next.js': ['docs/nextjs'],
   'exempt administrators and health checks': ['docs/recipes/exemptions'],
   "customise the 429's body and headers": ['docs/headers'],
