@@ -80,11 +80,12 @@ export const CLI_ROOMS: Readonly<Record<string, string>> = {
   dev: 'nouns',
   init: 'nouns',
   mcp: 'nouns',
+  credits: 'nouns',
   replay: 'nouns',
   doctor: 'nouns source',
   // For tests of apps. No command needs it.
   testing: 'source',
-  commands: 'nouns source dev init mcp replay doctor',
+  commands: 'nouns source dev init mcp credits replay doctor',
 }
 
 /** The rooms of the dashboard: `react` shows what `server` streams, `page` is bundled for browsers. */

@@ -85,7 +85,7 @@ export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     [
       'nope',
-      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, stop, start, reset, prices, preview, apply, undo, log, usage, queue, top, keys, replay, doctor, mcp',
+      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, stop, start, reset, prices, preview, apply, undo, log, usage, queue, top, keys, credits, replay, doctor, mcp',
     ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],

@@ -1,4 +1,4 @@
-/* What a balance is, and what has become of it. */
+/* Shows balances and their journals, and audits them. */
 import {
   auditCredits,
   exportCredits,

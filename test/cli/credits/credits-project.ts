@@ -2,8 +2,8 @@
 import { createLimiter, slidingWindow, type Limiter } from '@sluice/core'
 import { credits } from '@sluice/core/credits'
 import { upstash } from '@sluice/core/upstash'
-import { freshPrefix } from '../support/stores.ts'
-import { envOf, project, type Project } from './project.ts'
+import { freshPrefix } from '../../support/stores.ts'
+import { envOf, project, type Project } from '../project.ts'
 
 /** The file of limits. By the clock of Redis. */
 export const creditsFile = (prefix: string): string => `

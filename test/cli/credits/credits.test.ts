@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { reserve } from '@sluice/core/reservations'
 import { afterAll, expect, it } from 'vitest'
 import { sharedRedisOverHttp } from '../../support/running-redis.ts'
-import { creditsFile, creditsProject, type CreditsProject } from '../credits-project.ts'
+import { creditsFile, creditsProject, type CreditsProject } from './credits-project.ts'
 import { jsonOf } from '../operator.ts'
 import { envOf, project, removeProjects, type Project } from '../project.ts'
 
