@@ -16,7 +16,10 @@ local function inOrder(one, other)
   return one.effective < other.effective
 end`
 
-/** Lua of the steps. Needs the sums `a`, the lists `lots` and `spent`, and what is to be written: `fields`, `gone`. */
+/**
+ * Lua of the steps. Needs the sums `a`, the lists `lots` and `spent`, and what is to be written: `fields`, `gone`. It writes
+ * in chunks, as Lua passes some thousand arguments at most.
+ */
 export const STEPS: string = `
 local function hasExpired(lot, at) return lot.expires > 0 and lot.expires <= at end
 local function isUsable(lot, at) return lot.effective <= at and not hasExpired(lot, at) end
@@ -188,14 +191,19 @@ function account.settle(position, actual)
   log('debt', debtBefore - a.debt, '-')
   spend(parts)
 end
+local function inChunks(command, items)
+  for from = 1, #items, 1000 do
+    redis.call(command, key, unpack(items, from, math.min(from + 999, #items)))
+  end
+end
 function account.save()
   local texts, all = {}, {}
   for index, name in ipairs({ ${SUMS.map((name) => `'${name}'`).join(', ')} }) do texts[index] = string.format('%.0f', a[name]) end
   for index, lot in ipairs(lots) do all[index] = { lot = lot.name, units = lot.left } end
   fields[#fields + 1] = '${ACCOUNT}'
   fields[#fields + 1] = table.concat(texts, ' ') .. '|' .. listOf(all) .. '|' .. listOf(spent)
-  redis.call('HSET', key, unpack(fields))
-  if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
+  inChunks('HSET', fields)
+  inChunks('HDEL', gone)
 end
 local function expire()
   local index = 1

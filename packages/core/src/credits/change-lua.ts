@@ -54,7 +54,7 @@ account.log(sum, units, units > 0 and lot or '-', more)
 if units > 0 then account.put(lot, units) else account.take(-units) end
 account.save()
 note(id, at, sum, units, -1, 0, lot)
-redis.call('PEXPIRE', idsKey, math.max(0, at - now) + ${GRANT_IDS_MS + DAY_MS} + slack)
+redis.call('PEXPIRE', idsKey, ${GRANT_IDS_MS + DAY_MS} + slack)
 return changed('applied', units)
 `
 

@@ -5,7 +5,7 @@ import { CreditAccount } from '../algorithms/credit-account.ts'
 import { byPosition, type CreditState } from '../algorithms/credit-state.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
 import { GRANT_SCRIPT, REVOKE_SCRIPT, SETTLE_HOLD_SCRIPT } from './change-lua.ts'
-import { DAY_MS, GRANT_IDS_MS, MAX_GRANT_IDS, MAX_LOTS } from './bounds.ts'
+import { GRANT_IDS_MS, MAX_GRANT_IDS, MAX_LOTS } from './bounds.ts'
 
 /** The time of a step, and the params of its policy. */
 interface Timed {
@@ -112,7 +112,7 @@ export const GRANT: LuaOperationKind<Change, Grant> = {
     else account.take(-units)
     ids.set(id, textOf({ at, sum, units, taken: -1, owed: 0, lot }))
     store(states, key, account)
-    states.set(idsKey, { state: ids, expiresAt: Math.max(now, at) + GRANT_IDS_MS + DAY_MS })
+    keepIds(states, idsKey, ids)
     return changed(account, 'applied', units)
   },
   lua: {
@@ -149,10 +149,7 @@ export const REVOKE: LuaOperationKind<Change, Revocation> = {
     account.owe(owed)
     ids.set(id, textOf({ ...known, taken, owed }))
     store(states, key, account)
-    states.set(idsKey, {
-      state: ids,
-      expiresAt: states.expiresAt?.(idsKey) ?? now + GRANT_IDS_MS + DAY_MS,
-    })
+    keepIds(states, idsKey, ids)
     return changed(account, 'applied', taken + owed, owed)
   },
   lua: {
@@ -204,6 +201,10 @@ function store(states: StateMap, key: string, account: CreditAccount): void {
 
 const idsIn = (states: StateMap, key: string, now: number): Map<string, string> =>
   new Map(states.get(key, now) as RecordValues | undefined)
+
+/** Stores the ids without an end: a store in memory would drop others for newer records. */
+const keepIds = (states: StateMap, key: string, ids: ReadonlyMap<string, string>): void =>
+  states.set(key, { state: ids, expiresAt: Infinity })
 
 function dropOld(ids: Map<string, string>, now: number): void {
   for (const [id, text] of ids) {

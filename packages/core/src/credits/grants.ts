@@ -6,6 +6,7 @@ import { InputError, type InputErrorCode } from '../errors.ts'
 import { isUnits, MAX_UNITS } from '../internal/validation.ts'
 import { lotName } from '../algorithms/credit-state.ts'
 import { markKey } from '../reservations/reservation-data.ts'
+import { DAY_MS } from './bounds.ts'
 import { GRANT, REVOKE, SETTLE_HOLD, type Change, type Outcome } from './change.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
 
@@ -189,7 +190,10 @@ interface Added {
 
 async function addUnits(account: Account, { at, reason, ...added }: Added): Promise<CreditsChange> {
   assertId(added.id)
-  const data = { ...added, at: msOf('at', at), more: noteOf(added.id, reason) }
+  const time = msOf('at', at)
+  // The id of a grant must be known for as long as it may be repeated.
+  if (time > account.runtime.clock() + DAY_MS) throw invalid('at', 'must not be after tomorrow')
+  const data = { ...added, at: time, more: noteOf(added.id, reason) }
   return change(account, GRANT, data, account.idsKey)
 }
 

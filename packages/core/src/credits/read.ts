@@ -84,8 +84,7 @@ export const PUT: LuaOperationKind<boolean, Copy> = {
   run(states, { keys: [key = '', idsKey = ''], data: { now, fields, ids } }) {
     if (states.get(key, now) !== undefined) return false
     states.set(key, { state: accountOf(fields), expiresAt: Infinity })
-    const expiresAt = now + GRANT_IDS_MS + DAY_MS
-    states.set(idsKey, { state: new Map(Object.entries(ids)), expiresAt })
+    states.set(idsKey, { state: new Map(Object.entries(ids)), expiresAt: Infinity })
     return true
   },
   lua: {
