@@ -26,7 +26,7 @@ function setUp(policy: Policy, options: object = {}) {
     ...options,
   })
   const spend = async (units: number, subject: object = ACME) =>
-    (await limiter.check(subject as typeof ACME, { cost: { [UNIT]: units } })).allowed
+    (await limiter.check(subject, { cost: { [UNIT]: units } })).allowed
   const pay = (amount: number) =>
     grant(limiter, ACME, { amount, id: `g${amount}`, at: clock(), kind: 'paid' })
   return { limiter, clock, spend, pay }
@@ -38,15 +38,16 @@ const plans = definePlans({
   house: { units: 'unlimited' },
 })
 
-describe('an allowance of the plan', () => {
-  const policy = () =>
-    credits({ ...OPTIONS, included: { amount: ({ plan }) => plan['units'] as number, resets } })
-  const on = (plan: string) => ({ ...ACME, plan })
-  const left = async (limiter: Parameters<typeof balance>[0], plan: string) =>
-    (await balance(limiter, on(plan))).available
+const byPlan = () =>
+  credits({ ...OPTIONS, included: { amount: ({ plan }) => plan['units'] as number, resets } })
+const on = (plan: string) => ({ ...ACME, plan })
 
+const left = async (limiter: Parameters<typeof balance>[0], plan: string) =>
+  (await balance(limiter, on(plan))).available
+
+describe('an allowance of the plan', () => {
   it('grows at once with a larger plan, by the difference, and shrinks with the next period', async () => {
-    const { limiter, clock, spend } = setUp(policy(), { plans })
+    const { limiter, clock, spend } = setUp(byPlan(), { plans })
     expect(await spend(4, on('free'))).toBe(true)
     expect(await left(limiter, 'free')).toBe(6)
     expect(await left(limiter, 'team')).toBe(96)
@@ -55,7 +56,7 @@ describe('an allowance of the plan', () => {
     expect([await left(limiter, 'free'), await left(limiter, 'team')]).toEqual([6, 6])
     expect(await spend(6, on('free'))).toBe(true)
     expect(await left(limiter, 'team')).toBe(0)
-    await lawfulBalance(limiter as never)
+    await lawfulBalance(limiter)
     clock.advance(31 * DAY)
     expect(await left(limiter, 'free')).toBe(10)
     expect(await spend(11, on('free'))).toBe(false)
@@ -64,7 +65,7 @@ describe('an allowance of the plan', () => {
   })
 
   it('that has no end leaves the balance alone', async () => {
-    const { limiter, spend, pay } = setUp(policy(), { plans })
+    const { limiter, spend, pay } = setUp(byPlan(), { plans })
     await pay(50)
     expect(await spend(1_000_000, on('house'))).toBe(true)
     expect(await left(limiter, 'house')).toBe(50)
@@ -72,13 +73,12 @@ describe('an allowance of the plan', () => {
   })
 })
 
-describe('a balance with settings', () => {
-  const policy = () => credits({ ...OPTIONS, included: { amount: 10, resets } })
-  const configured = () =>
-    setUp(policy(), {
-      extensions: [runtimeConfiguration({ allow: { credits: ['limit', 'zone', 'anchor'] } })],
-    })
+const configured = () =>
+  setUp(credits({ ...OPTIONS, included: { amount: 10, resets } }), {
+    extensions: [runtimeConfiguration({ allow: { credits: ['limit', 'zone', 'anchor'] } })],
+  })
 
+describe('a balance with settings', () => {
   it('includes what is configured for a tenant, from the next decision on', async () => {
     const { limiter, clock, spend } = configured()
     expect(await spend(10)).toBe(true)
@@ -132,9 +132,7 @@ describe('a balance with settings', () => {
   it('refuses settings that a balance does not have', async () => {
     const { limiter } = configured()
     for (const settings of [{ limit: -1 }, { burst: 5 }, { zone: 'Mars/Olympus' }]) {
-      await expect(configure(limiter, { credits: settings as never }, ACME)).rejects.toThrow(
-        /credits/,
-      )
+      await expect(configure(limiter, { credits: settings }, ACME)).rejects.toThrow(/credits/)
     }
     expect(() =>
       setUp(credits(OPTIONS), {
