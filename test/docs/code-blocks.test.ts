@@ -51,7 +51,10 @@ afterAll(() => {
 
 it('every TypeScript block of the docs and package READMEs type-checks', () => {
   const files: string[] = []
-  for (const page of globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })) {
+  for (const page of globSync(
+    ['docs/**/*.md', 'packages/*/README.md', 'test/docs/coming-from/pairs.md'],
+    { cwd: root },
+  )) {
     // Their blocks have tests of their own: files that import each other, and mistakes.
     if (['docs/extending.md', 'docs/troubleshooting.md'].includes(page)) continue
     const text = readFileSync(join(root, page), 'utf8')

@@ -1,20 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { usd } from '@sluice/ai'
 import { expect, it } from 'vitest'
-import { block, cleanUp, source } from './page.ts'
+import { block, cleanUp, pairs, source } from './page.ts'
 
 cleanUp()
 
-const page = readFileSync(
-  fileURLToPath(new URL('../../../docs/coming-from/model-gateways.md', import.meta.url)),
-  'utf8',
-)
 const acme = { tenant: 'acme', plan: 'growth' }
 const nothing = { request: 0, token: 0, usd: 0, call: 0 }
 
 it('gives a plan the numbers of LiteLLM’s key', async () => {
-  const [, body = ''] = /key\/generate"[^']*'(\{[^']*\})'/.exec(page) ?? []
+  const [, body = ''] = /key\/generate"[^']*'(\{[^']*\})'/.exec(pairs) ?? []
   const key = JSON.parse(body) as Record<string, number>
   const { limiter } = await block('litellm-plans')
   const { policies } = await limiter.peek(acme, { cost: nothing })

@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Limiter, Policy, Store } from '@sluice/core'
@@ -6,8 +6,12 @@ import { memory } from '@sluice/core/memory'
 import { parseList, type Parameters } from 'structured-headers'
 import { afterAll, afterEach, beforeEach, vi } from 'vitest'
 
-const pages = globSync(fileURLToPath(new URL('../../../docs/coming-from/*.md', import.meta.url)))
-const text = pages.map((page) => readFileSync(page, 'utf8')).join('\n')
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
+
+export const page = read('../../../docs/coming-from.md')
+/** The configurations whose lines the tables of the page have. */
+export const pairs = read('pairs.md')
+const text = page + pairs
 
 /** Midnight, where every window of every clock begins. */
 export const START = Date.UTC(2026, 0, 1)
@@ -27,11 +31,11 @@ export interface Block {
   readonly serve: (request: Request) => Promise<Response>
 }
 
-/** The pages' block whose first line is a comment with this name, such as `// kong.ts` or `# kong.yaml`. */
+/** The block of `pairs.md` or the page whose first line is a comment with this name, such as `// kong.ts` or `# kong.yaml`. */
 export function source(name: string): string {
   const blocks = text.matchAll(/```\w+\n(?:#|\/\/) (\S+)\n([\s\S]*?)```/g)
   for (const [, file, code = ''] of blocks) if (file === name) return code
-  throw new Error(`docs/coming-from has no block ${name}`)
+  throw new Error(`pairs.md has no block ${name}`)
 }
 
 let folder: string | undefined

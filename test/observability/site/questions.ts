@@ -40,7 +40,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'set my own prices, Azure, discounts': ['docs/prices', 'docs/call-charges'],
   'give a tenant more until tomorrow': ['docs/operate/tenants', 'docs/configuration', 'docs/cli'],
   'counts survive a deployment, a renamed policy, a changed limit': ['docs/operate/upgrade'],
-  'express rate limit migration': ['docs/coming-from/express', 'docs/coming-from/'],
+  'express rate limit migration': ['docs/coming-from'],
   'JWT tenant claim': ['docs/identity'],
   'concurrent calls in flight limit': ['docs/reservations'],
   'queue jobs instead of failing': ['docs/queue'],
