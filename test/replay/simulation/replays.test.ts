@@ -6,6 +6,7 @@ import {
   definePlans,
   slidingWindow,
 } from '@sluice/core'
+import { credits } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { replayText } from '../support.ts'
@@ -129,6 +130,20 @@ describe('a replay', () => {
     await expect(replayText(text, { policies: [inFlight] })).rejects.toThrow(
       /policies: must have a policy that can be replayed \(in-flight: /,
     )
+  })
+
+  it('leaves out credits, of policies and of a limiter, and says so', async () => {
+    const balance = credits({ name: 'credits', per: ['tenant'], unsettled: 'keep' })
+    const policies = [rpm(1), balance]
+    const limiter = createLimiter({ store: memory(), onStoreError: 'deny', policies })
+    const text = log('tenant', [0, 'a'], [1, 'a'])
+    for (const limits of [{ policies }, { limiter }]) {
+      const { sets } = await replayText(text, limits)
+      expect(sets[0]).toMatchObject({
+        denied: { calls: 1 },
+        omitted: [{ name: 'credits', reason: expect.stringContaining('grants') }],
+      })
+    }
   })
 
   it('counts calls without a price', async () => {

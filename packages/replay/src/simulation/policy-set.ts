@@ -42,7 +42,13 @@ export function policySet(name: string, limits: Limits): PolicySet {
   const limiter =
     'limiter' in limits
       ? limits.limiter
-      : createLimiter({ store: memory(), policies: limits.policies, ...plansOf(limits.plans) })
+      : createLimiter({
+          store: memory(),
+          // As credits need it: memory does not fail.
+          onStoreError: 'deny',
+          policies: limits.policies,
+          ...plansOf(limits.plans),
+        })
   const { rules, plans } = definitionOf(limiter)
   const omitted = rules.flatMap(
     (rule) => reasonToOmit(rule, limits.configuration !== undefined) ?? [],
@@ -63,7 +69,7 @@ export function policySet(name: string, limits: Limits): PolicySet {
 const withOneStripe = (rule: PolicyRule): PolicyRule => ({ ...rule, stripes: 1 })
 
 function reasonToOmit(
-  { name, reason, limit }: PolicyRule,
+  { name, reason, limit, balance }: PolicyRule,
   isConfigured: boolean,
 ): OmittedPolicy | undefined {
   if (reason === 'concurrency_exceeded') {
@@ -72,6 +78,7 @@ function reasonToOmit(
       reason: 'it counts calls in flight, and a replay decides each call at its start',
     }
   }
+  if (balance) return { name, reason: 'it counts credits, whose grants are not in the log' }
   return limit === 'configured' && !isConfigured
     ? { name, reason: 'its limit is set at run time' }
     : undefined
