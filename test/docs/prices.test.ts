@@ -9,6 +9,6 @@ it('prices with a margin are as the page says', async () => {
     bought: number
     creditsLeft: (available: number) => number
   }>(await pageFolder('prices'), 'prices.md', 'margin.ts')
-  expect([page.cost, page.price, page.bought]).toEqual([4_500, 6_750, 5_000_000])
+  expect([page.cost, page.price, page.bought]).toEqual([4_000, 6_000, 5_000_000])
   expect(page.creditsLeft(4_999_999)).toBe(499)
 })
