@@ -1,5 +1,5 @@
-// Writes llms.txt, for agents, in the form of llmstxt.org: the facts of docs/in-short.md, and the pages that
-// docs/README.md lists. Run it by `npm run docs:llms`.
+// Renews llms.txt, for agents, in the form of llmstxt.org: keeps its facts, which are written there, and lists the
+// pages of docs/README.md. Run it by `npm run docs:llms`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { posix } from 'node:path'
 
@@ -16,14 +16,14 @@ const OPTIONAL = 'Why'
 
 /** Returns the text of llms.txt. @throws Error When a line of the index has another form. */
 export function makeLlms(): string {
-  const [, summary, title, facts] = read('docs/in-short.md').split('\n\n')
+  const [facts = ''] = read('llms.txt').split('\n\n## ')
   const sections = read('docs/README.md')
     .trim()
     .split(/\n+## /)
     .slice(1)
     .filter((section) => !AGAIN.test(section))
     .map(makeSection)
-  return ['# Sluice', `> ${summary}`, title, facts, ...sections].join('\n\n') + '\n'
+  return [facts, ...sections].join('\n\n') + '\n'
 }
 
 function makeSection(section: string): string {
