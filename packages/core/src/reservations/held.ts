@@ -24,7 +24,7 @@ export function explained(outcome: Outcome, runtime: LimiterRuntime): Outcome {
  */
 function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime): void {
   const { policies, violated, at } = decision
-  // A balance never says when units return.
+  // A balance does not say when units return.
   if (!violated?.retryAfterMs && violated?.reason !== 'credits_exhausted') return
   const charges = [...unansweredOf(runtime).values()].flatMap(({ open }) =>
     open && open.settleBy > at ? open.charges : [],
@@ -37,7 +37,10 @@ function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime):
   const othersHold = policies.some((one, n) => one.reason === reason && one.burst > leftOf(one, n))
   policies.forEach((state, n) => {
     const { fits, unit, cost, retryAfterMs, resetMs } = state
-    if (!fits && unit !== 'request' && (othersHold || cost <= leftOf(state, n)))
+    // An empty balance is one, whatever others may give back. A cost above a limit never fits.
+    const isBalance = state.reason === 'credits_exhausted'
+    const mayReturn = othersHold && !isBalance && retryAfterMs !== null
+    if (!fits && unit !== 'request' && (mayReturn || cost <= leftOf(state, n)))
       Object.assign(state, {
         reason,
         retryAfterMs: Math.min(retryAfterMs ?? HELD_RETRY_MS, HELD_RETRY_MS),
