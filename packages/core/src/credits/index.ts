@@ -10,6 +10,7 @@ export {
   type Instant,
   type RevokeOptions,
 } from './grants.ts'
+export { lowBalance, type LowBalance, type LowBalanceOptions } from './low-balance.ts'
 export { balance, type Balance, type BalanceLot, type OpenHold } from './balance.ts'
 export type { CreditsChoice } from './find-credits.ts'
 export { creditAlgorithm, creditOperations } from './own-kinds.ts'
