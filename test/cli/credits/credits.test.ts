@@ -216,3 +216,14 @@ it('a limiter without credits, or with several, is told of', async () => {
     'several policies of credits: credits, gifts. Name one: --policy credits',
   )
 })
+
+it('show says the balance in words, and no window', async () => {
+  const own = creditsProject(redis.local)
+  await run(own)(...GRANT, '--yes')
+  await reserve(own.running, { tenant: 'acme', route: 'chat' }, { cost: { usd: 2_000_000 } })
+  const { out, err } = await own.app.sluice(['show', ...ACME, '--route', 'chat'])
+  expect(err).toBe('')
+  expect(out).toContain('credits: $48.00 left, $2.00 held')
+  expect(out).not.toMatch(/NaN|Infinity|\b0m?s\b/)
+  expect((await own.app.sluice(['show'])).out).toMatch(/credits +\$0\.00 +usd +none +tenant/)
+})

@@ -8,9 +8,17 @@ import {
   type Units,
 } from '@sluice/core'
 import { attempt, adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
+import { balance, type Balance } from '@sluice/core/credits'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { lookInStore, settingsOf, settingText, usedOf } from '@sluice/core/internal/operator'
-import { durationText, localTimeText, subjectText, unitsText } from '@sluice/core/internal/text'
+import {
+  amountText,
+  durationText,
+  localTimeText,
+  subjectText,
+  timeText,
+  unitsText,
+} from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { asCommandError, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
@@ -51,9 +59,10 @@ ${LIMITER_USAGE}`,
     const settings = await settingsOf(limiter, subject)
     const { at, plan, source, policies, skipped } = decision
     const adapted = adaptedAmong(limiter, policies)
+    const balances = await balancesOf(limiter, subject, policies)
     return {
-      text: useText(subject, decision, settings, adapted),
-      json: { subject, at, plan, source, policies, skipped, settings, adapted },
+      text: useText(subject, decision, settings, adapted, balances),
+      json: { subject, at, plan, source, policies, skipped, settings, adapted, balances },
     }
   },
 }
@@ -108,7 +117,7 @@ function overview(
         ? unitsText(limit, unit)
         : limit,
     unit,
-    durationText(windowMs),
+    windowMs === 0 ? 'none' : durationText(windowMs),
     per,
   ])
   return [
@@ -127,6 +136,35 @@ function changedLines(
   const unitOf = new Map(policies.map(({ name, unit }) => [name, unit]))
   const lines = settings.map((entry) => settingText(entry, unitOf.get(entry.policy)))
   return ['', 'Changed at run time:', ...lines]
+}
+
+interface ShownBalance extends Pick<
+  Balance,
+  'available' | 'held' | 'abandoned' | 'debt' | 'renewsAt'
+> {
+  readonly policy: string
+  readonly text: string
+}
+
+/** Returns each balance of credits in words. */
+async function balancesOf(
+  limiter: Limiter,
+  subject: Readonly<Record<string, string>>,
+  policies: readonly PolicyState[],
+): Promise<ShownBalance[]> {
+  const shown: ShownBalance[] = []
+  for (const { name: policy, unit, reason } of policies) {
+    if (reason !== 'credits_exhausted') continue
+    const found = await balance(limiter, subject, { policy })
+    const { available, held, abandoned, debt, renewsAt } = found
+    const parts = Object.entries({ held, abandoned, 'of debt': debt })
+      .filter(([, units]) => units > 0)
+      .map(([word, units]) => `${amountText(units, unit)} ${word}`)
+    const renewed = renewsAt === undefined ? [] : [`allowance renewed at ${timeText(renewsAt)}`]
+    const text = [`${amountText(available, unit)} left`, ...parts, ...renewed].join(', ')
+    shown.push({ policy, text, available, held, abandoned, debt, renewsAt })
+  }
+  return shown
 }
 
 interface AdaptedPolicy extends AdaptedLimit {
@@ -154,11 +192,13 @@ function useText(
   { plan, policies, skipped }: Decision,
   settings: readonly ConfigurationEntry[],
   adapted: readonly AdaptedPolicy[],
+  balances: readonly ShownBalance[],
 ): string {
   const rows = policies.map((state) => [
     state.name,
-    unitsText(usedOf(state), state.unit),
-    unitsText(state.burst, state.unit),
+    ...(state.reason === 'credits_exhausted'
+      ? ['', '']
+      : [unitsText(usedOf(state), state.unit), unitsText(state.burst, state.unit)]),
     unitsText(state.remaining, state.unit),
     state.unit,
     returnText(state),
@@ -167,6 +207,9 @@ function useText(
   return [
     `${subjectText(subject)}${plan === undefined ? '' : ` (plan ${plan})`}`,
     table(['policy', 'used', 'of', 'left', 'unit', 'returns', ''], rows),
+    ...balances.map(
+      ({ policy, text }) => `${policy}: ${text}. See sluice credits balance for its grants.`,
+    ),
     ...skipped.map(({ name, why }) => `${name} takes no part: ${why.replace('_', ' ')}`),
     ...(adapted.length > 0 ? ['', 'Adapted to an upstream:'] : []),
     ...adapted.map(

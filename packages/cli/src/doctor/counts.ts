@@ -51,7 +51,7 @@ const countsElsewhere = (before: Counting, now: Counting): boolean =>
     : before.counting !== now.counting)
 
 function countingText({ windowMs, per, counting = '' }: Counting, isNamed: boolean): string {
-  const text = `${durationText(windowMs)} per ${per}`
+  const text = `${windowMs === 0 ? 'no window' : durationText(windowMs)} per ${per}`
   // The name is before the colon.
   return isNamed ? text : `${text} by ${counting.slice(counting.indexOf(':') + 1)}`
 }

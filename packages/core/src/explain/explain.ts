@@ -119,6 +119,8 @@ async function raiseFor(
 ): Promise<Raise | undefined> {
   const rule = runtime.program.policies.find((policy) => policy.name === name)
   if (!rule || rule.stripes > 1 || 'lease' in rule) return undefined
+  // A balance without an allowance has no limit.
+  if (rule.balance && rule.windowMs === 0) return undefined
   // A policy beside a limit has that limit.
   const limit = rule.follows ?? rule
   const setting = limit.burst === undefined ? 'limit' : 'burst'

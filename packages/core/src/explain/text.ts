@@ -1,4 +1,4 @@
-import { amountText, choiceTexts, durationText, unitsText, usedText } from '../internal/text.ts'
+import { amountText, choiceTexts, durationText, unitsText, useText } from '../internal/text.ts'
 import type { PolicyState } from '../decision.ts'
 import type { Explanation, PolicyDenial } from './explain.ts'
 
@@ -32,8 +32,10 @@ function denialsText({ decision, denials, fittingCost }: Explanation): string[] 
   ]
 }
 
-const denialText = ({ policy, unit, used, most, cost, resetsAt }: PolicyDenial): string =>
-  `Denied by ${policy}: ${usedText(used, most, unit, resetsAt)}, and it asks for ${unitsText(cost, unit)}.`
+const denialText = (denial: PolicyDenial): string => {
+  const { policy, unit, used, most, cost } = denial
+  return `Denied by ${policy}: ${useText({ ...denial, burst: most, remaining: most - used })}, and it asks for ${unitsText(cost, unit)}.`
+}
 
 function othersText({ decision, denials }: Explanation): string[] {
   const names = new Set(denials.map(({ policy }) => policy))
@@ -47,17 +49,27 @@ function othersText({ decision, denials }: Explanation): string[] {
   ]
 }
 
-const stateText = ({ name, burst, remaining, unit, enforced, resetsAt }: PolicyState): string =>
-  `${name}: ${usedText(Math.max(0, burst - remaining), burst, unit, resetsAt)}${enforced ? '' : ', in shadow'}`
+const stateText = (state: PolicyState): string =>
+  `${state.name}: ${useText(state)}${state.enforced ? '' : ', in shadow'}`
 
 function waitText(denials: readonly PolicyDenial[], retryAfterMs: number | null): string {
-  if (retryAfterMs === null) return 'It never fits: it asks for more than the limit.'
+  if (retryAfterMs === null) return neverText(denials)
   const held = denials.filter(({ reason }) => reason === 'concurrency_exceeded')
   if (held.some(({ unit }) => unit !== 'call')) {
     return 'It may fit when a call in flight returns what it does not use.'
   }
   if (held.length > 0) return 'It fits when a call in flight has ended.'
   return `It fits in ${durationText(retryAfterMs)} if nothing else is charged.`
+}
+
+/** Returns the remedy where no wait helps. A debt is paid first, so a balance may need more than the call lacks. */
+function neverText(denials: readonly PolicyDenial[]): string {
+  const [denial, ...others] = denials.filter((each) => each.retryAfterMs === null)
+  if (!denial || others.length > 0 || denial.reason !== 'credits_exhausted') {
+    return 'It never fits: it asks for more than the limit.'
+  }
+  const { policy, unit, used, most, cost } = denial
+  return `It fits after a top-up of at least ${amountText(cost - (most - used), unit)} for ${policy}.`
 }
 
 function costText(

@@ -39,6 +39,17 @@ export const amountText = (count: number, unit: string): string =>
 export const usedText = (used: number, most: number, unit: string, resetsAt?: string): string =>
   `${unitsText(used, unit)} of ${amountText(most, unit)} used${resetsAt === undefined ? '' : ` in the period${untilText(resetsAt)}`}`
 
+/** The facts of a policy that its use is told by. A stored one may have no reason. */
+export type UseFacts = Pick<PolicyState, 'burst' | 'remaining' | 'unit' | 'resetsAt'> & {
+  readonly reason?: PolicyState['reason'] | undefined
+}
+
+/** Returns the used part of a policy, or of a balance what is left: `3 of 60 requests used`, `$0.04 left`. */
+export const useText = ({ burst, remaining, unit, resetsAt, reason }: UseFacts): string =>
+  reason === 'credits_exhausted'
+    ? `${amountText(remaining, unit)} left`
+    : usedText(Math.max(0, burst - remaining), burst, unit, resetsAt)
+
 /** Returns a cost as a sentence: `It asks for 1 request and $0.05.`, and the denial that it is the cost of. */
 export function asksText(cost: Readonly<Record<string, number>>, deniedAt?: number): string {
   const amounts = Object.entries(cost).map(([unit, count]) => amountText(count, unit))
@@ -48,6 +59,8 @@ export function asksText(cost: Readonly<Record<string, number>>, deniedAt?: numb
 
 /** The facts of a choice that a sentence about it has. */
 export type ChoiceFacts = Pick<TriedChoice, 'subject' | 'allowed' | 'retryAfterMs'> & {
+  /** Kept only where credits are used up. */
+  readonly reason?: TriedChoice['reason']
   readonly violated?:
     Pick<PolicyState, 'name' | 'unit' | 'remaining' | 'cost' | 'resetsAt'> | undefined
 }
@@ -60,9 +73,14 @@ const MAX_VALUE = 100
 export const choiceFacts = (tried: readonly ChoiceFacts[]): ChoiceFacts[] =>
   tried.filter(({ allowed }, at) => allowed || at < MAX_CHOICES).map(factsOf)
 
-function factsOf({ subject, allowed, violated, retryAfterMs }: ChoiceFacts): ChoiceFacts {
+function factsOf({ subject, allowed, violated, retryAfterMs, reason }: ChoiceFacts): ChoiceFacts {
   const cut = Object.entries(subject).map(([name, value]) => [name, value.slice(0, MAX_VALUE)])
-  const facts = { subject: Object.fromEntries(cut) as typeof subject, allowed, retryAfterMs }
+  const facts = {
+    subject: Object.fromEntries(cut) as typeof subject,
+    allowed,
+    retryAfterMs,
+    ...(reason === 'credits_exhausted' && { reason }),
+  } as const
   if (!violated) return facts
   const { name, unit, remaining, cost, resetsAt } = violated
   const end = resetsAt === undefined ? {} : { resetsAt }
@@ -77,6 +95,7 @@ const NOW = {
   fits: 'fits',
   later: 'fits',
   never: 'never fits',
+  paid: 'fits after a top-up',
 }
 const THEN: typeof NOW = {
   has: 'had',
@@ -85,6 +104,7 @@ const THEN: typeof NOW = {
   fits: 'fitted',
   later: 'would have fitted',
   never: 'could never fit',
+  paid: 'would have fitted after a top-up',
 }
 
 /**
@@ -96,9 +116,9 @@ export function choiceTexts(tried: readonly ChoiceFacts[] = [], wasRecorded = fa
   const wins = tried.findIndex(({ allowed }) => allowed)
   const winner = tried[wins] && choiceName(tried[wins].subject)
   return tried.slice(0, wins < 0 ? tried.length : wins).map((one) => {
-    const { subject, violated, retryAfterMs } = one
-    const wait =
-      retryAfterMs === null ? verbs.never : `${verbs.later} in ${durationText(retryAfterMs)}`
+    const { subject, violated, retryAfterMs, reason } = one
+    const never = reason === 'credits_exhausted' ? verbs.paid : verbs.never
+    const wait = retryAfterMs === null ? never : `${verbs.later} in ${durationText(retryAfterMs)}`
     const choice = choiceName(subject)
     // A later choice may ask for less of the same.
     const fits = `${winner === choice ? 'less of it' : winner} ${verbs.fits}`

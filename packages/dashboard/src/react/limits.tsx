@@ -54,11 +54,15 @@ interface LimitProps {
 }
 
 function Limit({ policy, tenant, now }: LimitProps): ReactNode {
-  const { unit, limit, denied, enforced, name, adapted, resetsAt, freshAt } = policy
+  const { unit, limit, windowMs, denied, enforced, name, adapted, resetsAt, freshAt } = policy
   const left = leftAt(policy, now)
   const used = limit - left
   const title = titleOf(policy)
-  const text = `${amountOf(unit, used)} of ${amountOf(unit, limit)} used`
+  // A balance without an allowance has no limit.
+  const isBalance = windowMs === 0
+  const text = isBalance
+    ? `${amountOf(unit, left)} left`
+    : `${amountOf(unit, used)} of ${amountOf(unit, limit)} used`
   return (
     <>
       <p className="sluice-limit">

@@ -21,6 +21,8 @@ export function titleOf({ unit, windowMs, route }: PolicyView): string {
 }
 
 function spanOf(windowMs: number): string {
+  // A balance without an allowance.
+  if (windowMs === 0) return 'in credit'
   if (windowMs === DAY_MS) return 'a day'
   if (windowMs === 7 * DAY_MS) return 'a week'
   if (windowMs > 360 * DAY_MS) return 'a year'

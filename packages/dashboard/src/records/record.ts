@@ -163,6 +163,8 @@ export function decisionRecord(
   }
 }
 
+const TEN_YEARS_MS = 315_576_000_000
+
 function factOf(
   state: PolicyState,
   at: number,
@@ -174,14 +176,16 @@ function factOf(
   const rule = rules.find((one) => one.name === name)
   // A cap ends with its period of the calendar, and a session when it does. Another window may last from the newest charge on.
   const isCap = /quota_/.test(state.reason)
-  const freshMs = isCap || rule?.algorithm.traits?.endsTogether ? resetMs : windowMs
+  const ownMs = isCap || rule?.algorithm.traits?.endsTogether ? resetMs : windowMs
+  // A charge to a balance is never forgotten, whenever an allowance is renewed.
+  const freshMs = rule?.balance ? TEN_YEARS_MS : ownMs
   const fact = { name, unit, limit, remaining, cost, charged, windowMs, freshMs, fits, enforced }
   const byRoute = route !== undefined && state.scope.split('+').includes('route')
   const { most, why } = adaptedLimitOf(rule, state) ?? {}
   return {
     ...fact,
     ...(isCap && { endsAt: at + resetMs }),
-    ...(resetsAt !== undefined && { resetsAt }),
+    ...(resetsAt !== undefined && !rule?.balance && { resetsAt }),
     ...(byRoute && { route }),
     ...(most !== undefined && why !== undefined && { adapted: { most, why } }),
   }

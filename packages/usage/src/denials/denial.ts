@@ -15,7 +15,10 @@ export type DeniedPolicy = Pick<
   | 'enforced'
   | 'retryAfterMs'
   | 'resetsAt'
->
+> & {
+  /** Kept only of credits, of which it says what is left. */
+  readonly reason?: PolicyState['reason'] | undefined
+}
 
 /** A denial as it was recorded. */
 export interface RecordedDenial {
@@ -75,6 +78,7 @@ export function denialOf(
       enforced: state.enforced,
       retryAfterMs: state.retryAfterMs,
       resetsAt: state.resetsAt,
+      reason: state.reason === 'credits_exhausted' ? state.reason : undefined,
     })),
     ...(tried && { tried: choiceFacts(tried) }),
   }

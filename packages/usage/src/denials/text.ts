@@ -5,7 +5,7 @@ import {
   subjectText,
   timeText,
   unitsText,
-  usedText,
+  useText,
 } from '@sluice/core/internal/text'
 import type { DeniedPolicy, RecordedDenial } from './denial.ts'
 
@@ -51,17 +51,19 @@ export function denialText(
 export function denyingText({ policies, reason }: RecordedDenial): string {
   const state = policies.find(isDenying)
   if (!state) return reason
-  const { name, unit, burst, remaining, cost } = state
+  const { name, unit, cost } = state
   // A line of a list is short: the whole denial has the end of its period.
-  return `${name}: ${usedText(burst - remaining, burst, unit)}, ${unitsText(cost, unit)} asked for`
+  return `${name}: ${useText({ ...state, resetsAt: undefined })}, ${unitsText(cost, unit)} asked for`
 }
 
 const isDenying = ({ fits, enforced }: DeniedPolicy): boolean => enforced && !fits
 
-const stateText = ({ name, unit, burst, remaining, resetsAt }: DeniedPolicy): string =>
-  `${name}: ${usedText(burst - remaining, burst, unit, resetsAt)}`
+const stateText = (state: DeniedPolicy): string => `${state.name}: ${useText(state)}`
 
 function laterText({ reason, retryAfterMs }: RecordedDenial): string {
+  if (retryAfterMs === null && reason === 'credits_exhausted') {
+    return 'It would have fitted after a top-up.'
+  }
   if (retryAfterMs === null) return 'It could never fit: it asked for more than the limit.'
   if (reason === 'concurrency_exceeded') return 'Calls in flight held units at that time.'
   return `It would have fitted ${durationText(retryAfterMs)} later, if nothing else was charged.`

@@ -37,7 +37,7 @@ export async function topUsers(
 ): Promise<readonly TopUser[] | undefined> {
   if (!violated) return []
   const isGlobal = violated.scope === 'global'
-  const hours = Math.min(MAX_HOURS, Math.ceil(violated.windowMs / HOUR_MS))
+  const hours = Math.min(MAX_HOURS, Math.ceil((violated.windowMs || Infinity) / HOUR_MS))
   const from = at - hours * HOUR_MS
   const tenants = isGlobal || tenant === undefined ? undefined : [tenant]
   const recorded = await read(limiter, { from, ...(tenants && { tenants }) })

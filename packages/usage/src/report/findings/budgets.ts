@@ -29,6 +29,8 @@ export function findByBudget(
   const known = new Set(['global', by, `${by}+route`, `route+${by}`])
   const rows = usage.policies.filter(
     ({ per, tenant, unit, windowMs }) =>
+      // A balance without an allowance has no rate.
+      windowMs > 0 &&
       hasWindow(windowMs) &&
       known.has(per) &&
       unit !== 'call' &&
