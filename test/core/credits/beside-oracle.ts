@@ -34,7 +34,8 @@ export async function differenceIn(
     if (!isLawful(seen)) return report('the law is broken', seen, expected)
     if (!isDeepStrictEqual(seen, expected)) return report('a balance', seen, expected)
   }
-  return undefined
+  const faults = await player.journalFaults()
+  return faults.length > 0 ? report('the journal', faults) : undefined
 }
 
 interface Waiting {

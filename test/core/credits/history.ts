@@ -94,8 +94,8 @@ export function drawStep(random: Random, player: OraclePlayer, deploys: number):
     const units = 1 + random(60)
     if (known !== undefined) return { do: 'grant', deploy, ...repeated(random, player, known) }
     // Few times, so that lots merge.
-    const from = random(5) === 0 ? roundUp(now + random(12) * HOUR, 4 * HOUR) : 0
-    const until = random(3) === 0 ? Infinity : roundUp(now + (17 + random(48)) * HOUR, 8 * HOUR)
+    const from = random(3) === 0 ? roundUp(now + random(12) * HOUR, 2 * HOUR) : 0
+    const until = random(2) === 0 ? Infinity : roundUp(now + (17 + random(40)) * HOUR, 12 * HOUR)
     const at = random(20) === 0 ? now - 90 * DAY - 1 : now - random(DAY)
     const kind = random(2) === 0 ? 'paid' : 'promotional'
     const facts = { priority: random(3) * 50, from, until, kind } as const
@@ -128,6 +128,15 @@ export function drawStep(random: Random, player: OraclePlayer, deploys: number):
     const id = pick(oracle.holds)?.id ?? 'none'
     return { do: 'settle hold', deploy, id, used: random(40) }
   }
+  // A millisecond decides who is in time.
+  const { until } = oracle.allowance
+  const moments = [
+    ...oracle.holds.map(({ due }) => due),
+    ...oracle.lots.flatMap((lot) => (lot.left > 0 ? [lot.from, lot.until] : [])),
+    until,
+  ].filter((at) => at > now + 1 && at < now + 2 * DAY)
+  const moment = random(3) === 0 ? pick(moments) : undefined
+  if (moment !== undefined) return { do: 'wait', ms: moment - now - random(2) }
   return { do: 'wait', ms: random(3) === 0 ? random(2 * DAY) : random(3 * HOUR) }
 }
 

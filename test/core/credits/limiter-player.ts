@@ -10,15 +10,21 @@ import {
 import { calendar } from '@sluice/core/calendars'
 import {
   adjust,
+  auditCredits,
   balance,
   credits,
+  exportCredits,
+  exportedJournal,
   grant,
   revoke,
   settleHold,
   type Balance,
+  type CreditsChange,
+  type JournalEntry,
 } from '@sluice/core/credits'
 import { reservation, reserve } from '@sluice/core/reservations'
-import { NOON } from '../../support/times.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { HOUR, NOON } from '../../support/times.ts'
 import type { Deploy, Player, Seen, Step } from './history.ts'
 
 export const TENANT = { tenant: 'acme' }
@@ -88,7 +94,7 @@ export class LimiterPlayer implements Player {
         return applied || why
       }
       case 'settle hold': {
-        return changeOf(await settleHold(limiter, TENANT, step.id, step.used))
+        return changeOf(settleHold(limiter, TENANT, step.id, step.used))
       }
       case 'grant': {
         const { units: amount, id, at, priority, kind, from, until } = step
@@ -112,15 +118,37 @@ export class LimiterPlayer implements Player {
     return undefined
   }
 
+  /** The faults of the journal, which must be the balance and say each change once. */
+  async journalFaults(): Promise<unknown[]> {
+    const limiter = this.#limiters[0]!
+    const account = await exportCredits(limiter, TENANT)
+    const entries = exportedJournal(account)
+    const { totals } = await balance(limiter, TENANT)
+    const sumOf = (...kinds: string[]): number =>
+      entries.filter(({ kind }) => kinds.includes(kind)).reduce((sum, { units }) => sum + units, 0)
+    const isDoubled = (entry: JournalEntry, index: number): boolean => {
+      const before = entries[index - 1]
+      const isSpent = entry.kind === 'spent' && before?.kind === 'spent'
+      return isSpent && before.at === entry.at && isDeepStrictEqual(before.lot, entry.lot)
+    }
+    return [
+      ...auditCredits(entries, { account }),
+      ...entries.filter(isDoubled),
+      ...entries.filter(({ kind, at }) => kind === 'spent' && at % HOUR !== 0),
+      ...(sumOf('adjusted') === totals.adjusted ? [] : ['adjusted']),
+      ...(sumOf('revoked') === -totals.revoked ? [] : ['revoked']),
+    ]
+  }
+
   async look(deploy: number) {
     return seenOf(await balance(this.#limiters[deploy]!, TENANT))
   }
 }
 
-async function changeOf(change: unknown): Promise<unknown> {
+async function changeOf(change: Promise<CreditsChange>): Promise<unknown> {
   try {
-    const { applied, units } = (await change) as { applied: boolean; units: number }
-    return { applied, units }
+    const { applied, units, available, held, debt } = await change
+    return { applied, units, available, held, debt }
   } catch (error) {
     if (error instanceof InputError) return error.code
     throw error

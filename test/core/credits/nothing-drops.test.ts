@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLimiter, fixedWindow, type Store } from '@sluice/core'
-import { adjust, balance, creditAlgorithm, creditOperations } from '@sluice/core/credits'
+import { createLimiter, fixedWindow, manualClock, type Store } from '@sluice/core'
+import { adjust, balance, creditAlgorithm, creditOperations, grant } from '@sluice/core/credits'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { calendarAlgorithm } from '@sluice/core/calendars'
 import { objectsInProcess, storeIn } from '../../support/objects.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
+import { HOUR, NOON } from '../../support/times.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { ACME, give, lawful, limiterOn, policyOf, spend, UNIT } from './support.ts'
 
@@ -62,6 +63,16 @@ describe.each(Object.entries(STORES))('%s', (_, make) => {
     expect(await lawful(limiter)).toMatchObject({ held: 0, totals: { granted: 110 } })
   }, 36_000_000)
 
+  it('keeps a balance, and its ids, beside as many other balances', async () => {
+    const store = make()
+    const limiter = limiterOn(store)
+    await give(limiter, 100, 'g')
+    expect(await spend(limiter, 100)).toBe(true)
+    for (let n = 0; n < OTHERS; n += 1) await give(limiter, 5, 'g', { tenant: `other${n}` })
+    expect((await give(limiter, 100, 'g')).applied).toBe(false)
+    expect(await spend(limiter, 1)).toBe(false)
+  }, 36_000_000)
+
   it('leaves a balance alone when a limiter is reset', async () => {
     const limiter = createLimiter({
       store: make(),
@@ -84,6 +95,23 @@ const isBalance = (key: string): boolean =>
 
 describe('in Redis', () => {
   const shared = sharedRedis()
+
+  it('gives back 4,200 reservations at once, of a lot that has expired', async () => {
+    const clock = manualClock(NOON)
+    const limiter = limiterOn(shared.store(), { unsettled: 'release' }, { clock })
+    const [expiresAt, paid] = [NOON + HOUR, { at: NOON, kind: 'paid' } as const]
+    await grant(limiter, ACME, { ...paid, amount: 4_200, id: 'g', expiresAt })
+    for (let n = 0; n < 4_200; n += 300) {
+      const calls = Array.from({ length: 300 }, () =>
+        reserve(limiter, ACME, { cost: { [UNIT]: 1 }, settleWithin: '1h' }),
+      )
+      await Promise.all(calls)
+    }
+    clock.advance(HOUR)
+    expect((await give(limiter, 5, 'h')).applied).toBe(true)
+    const totals = { granted: 4_205, expired: 4_200 }
+    expect(await lawful(limiter)).toMatchObject({ balance: 5, held: 0, totals })
+  })
 
   it('a balance has no end, and the ids of its grants have one', async () => {
     const prefix = freshPrefix()

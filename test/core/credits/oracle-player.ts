@@ -57,18 +57,24 @@ export class OraclePlayer implements Player {
         const answer = oracle.settleHold(terms, now, step.id, step.used)
         const open = this.open.get(step.id)
         if (answer.applied && open) open.settledAt = -Infinity
-        return answer
+        return { ...answer, ...oracle.after(terms, now) }
       }
       case 'grant':
-        return plainOf(oracle.grant(terms, now, step))
+        return this.#told(terms, oracle.grant(terms, now, step))
       case 'adjust':
-        return plainOf(oracle.adjust(terms, now, step.id, step.units, step.at))
+        return this.#told(terms, oracle.adjust(terms, now, step.id, step.units, step.at))
       case 'revoke':
-        return plainOf(oracle.revoke(terms, now, step.id, step.owes))
+        return this.#told(terms, oracle.revoke(terms, now, step.id, step.owes))
       case 'reset':
         return undefined
     }
     return undefined
+  }
+
+  #told(terms: Terms, answer: { applied: boolean; units: number } | string): unknown {
+    if (typeof answer === 'string') return answer
+    const { applied, units } = answer
+    return { applied, units, ...this.oracle.after(terms, this.now) }
   }
 
   async look(deploy: number) {
@@ -101,9 +107,4 @@ function endAfterNext(every: NonNullable<Terms['included']>['every'], at: number
 function decisionOf({ allowed, remaining, waits }: ReturnType<Oracle['check']>): unknown {
   const reason = allowed ? undefined : 'credits_exhausted'
   return { allowed, remaining, retryAfterMs: waits, reason, degraded: undefined }
-}
-
-function plainOf(answer: { applied: boolean; units: number } | string): unknown {
-  if (typeof answer === 'string') return answer
-  return { applied: answer.applied, units: answer.units }
 }

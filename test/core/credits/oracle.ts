@@ -134,6 +134,13 @@ export class Oracle extends OracleBooks {
     }
   }
 
+  /** The balance as a change tells it, which knows no plan and so begins no period. */
+  after(terms: Terms, now: number) {
+    const copy = this.copy()
+    copy.update(terms, now, false)
+    return { available: copy.available(now), held: sum(copy.holds), debt: copy.debt }
+  }
+
   copy(): Oracle {
     return this.copyTo(new Oracle())
   }
