@@ -1,43 +1,13 @@
 /* Each door in front of a balance: after each end of a call, what is available is what was granted less what it cost. */
-import { priceOf, usd } from '@sluice/ai'
-import { createLimiter, manualClock, type Limiter, type ManualClock } from '@sluice/core'
-import { balance, credits, grant, type Balance } from '@sluice/core/credits'
-import { memory } from '@sluice/core/memory'
+import { usd } from '@sluice/ai'
+import { balance, type Balance } from '@sluice/core/credits'
 import { release } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { lawfulBalance } from '../../support/balance-law.ts'
 import { ACME } from '../../support/limiters.ts'
-import { HOUR, NOON } from '../../support/times.ts'
-import {
-  answered,
-  callBy,
-  DOORS,
-  PRICES,
-  QUESTION,
-  refused,
-  type DoorTerms,
-} from '../fallback/ladder.ts'
-
-type Unsettled = 'keep' | 'release'
-
-/** A limiter of credits alone, with so many micro-dollars granted. */
-async function creditsOf(
-  amount: number,
-  unsettled: Unsettled = 'keep',
-): Promise<{ limiter: Limiter; clock: ManualClock }> {
-  const clock = manualClock(NOON)
-  const limiter = createLimiter({
-    store: memory(),
-    clock,
-    onStoreError: 'deny',
-    policies: [credits({ name: 'credits', per: ['tenant'], unsettled })],
-  })
-  if (amount > 0) await grant(limiter, ACME, { amount, id: 'g', at: NOON, kind: 'paid' })
-  return { limiter, clock }
-}
-
-const GRANTED = usd(0.02)
-const costOf = (output: number, model = 'large') => priceOf({ input: 10, output }, model, PRICES)
+import { HOUR } from '../../support/times.ts'
+import { costOf, creditsOf, GRANTED } from '../credits.ts'
+import { answered, callBy, DOORS, refused, type DoorTerms } from '../fallback/ladder.ts'
 
 /** The end of a call: the answer, and its cost; `'all'` if the estimate is kept. */
 interface End {
@@ -46,7 +16,7 @@ interface End {
   readonly options?: DoorTerms['options']
 }
 
-const tooMuch = (): never => {
+const breakOff = (): never => {
   throw new TypeError('terminated')
 }
 
@@ -58,7 +28,7 @@ const ENDS: Readonly<Record<string, End>> = {
   },
   'refused by the provider': { answer: () => refused(500), cost: 0 },
   'answered without a usage': { answer: () => Response.json({ choices: [] }), cost: 'all' },
-  'broken off': { answer: tooMuch, cost: 'all' },
+  'broken off': { answer: breakOff, cost: 'all' },
   'held until it is given back': {
     answer: answered,
     cost: costOf(50),
@@ -173,45 +143,3 @@ describe.each(Object.keys(DOORS))('%s', (door) => {
     })
   })
 })
-
-const STREAMED = Object.keys(DOORS).filter((door) => door !== 'limitedModel')
-
-describe.each(STREAMED)('%s with a stream that is cut', (door) => {
-  it.each(['keep', 'counted'] as const)('is charged once (%s)', async (onIncomplete) => {
-    const { limiter } = await creditsOf(GRANTED)
-    let held = 0
-    let used = 0
-    await callBy(door, {
-      limiter,
-      body: { ...QUESTION, stream: true },
-      options: {
-        onIncomplete,
-        onUsage: (usage) => {
-          used = priceOf(usage, 'large', PRICES)
-        },
-      },
-      answer: async () => {
-        held = (await lawfulBalance(limiter)).held
-        return cutStream()
-      },
-    }).catch(() => undefined)
-    const spent = onIncomplete === 'keep' ? held : used
-    expect(spent).toBeGreaterThan(0)
-    expect(used).toBeLessThan(held)
-    expect(await lawfulBalance(limiter)).toMatchObject({ available: GRANTED - spent, held: 0 })
-  })
-})
-
-/** The beginning of a streamed answer, whose connection breaks. */
-function cutStream(): Response {
-  const chunk = { choices: [{ index: 0, delta: { content: 'Because of the light.' } }] }
-  let isFirst = true
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      if (!isFirst) return controller.error(new TypeError('terminated'))
-      isFirst = false
-      controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(chunk)}\n\n`))
-    },
-  })
-  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
-}
