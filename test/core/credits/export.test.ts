@@ -1,4 +1,4 @@
-import { InputError, manualClock, type Store } from '@sluice/core'
+import { InputError, manualClock } from '@sluice/core'
 import {
   auditCredits,
   balance,
@@ -11,8 +11,8 @@ import {
 } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
-import { describe, expect, it } from 'vitest'
-import { freshPrefix } from '../../support/stores.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freshPrefix, STORES, type StoreMaker } from '../../support/stores.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { NOON } from '../../support/times.ts'
 import { ACME, creditsIn, journalOf } from './past.ts'
@@ -75,14 +75,23 @@ describe('a Redis that was lost', () => {
   })
 })
 
-const STORES: Readonly<Record<string, () => Store>> = {
-  memory: () => memory(),
-  redis: () => redis.store(),
-}
+/** Its stores run the steps in other ways: states in memory, Lua, a log on disk, an object for each key. */
+const KINDS = [
+  'memory',
+  'redis, built-in transport',
+  'file',
+  'durable objects, in this process',
+] as const
 
-describe.each(Object.entries(STORES))('in %s', (_, make) => {
+describe.each(KINDS)('in %s', (kind) => {
+  let maker: StoreMaker
+  beforeAll(async () => {
+    maker = await STORES[kind]()
+  })
+  afterAll(() => maker.close())
+
   it('an import refuses a balance that is there, and leaves it as it is', async () => {
-    const { limiter, clock } = creditsIn(make())
+    const { limiter, clock } = creditsIn(maker.make())
     await grant(limiter, ACME, { amount: 50, id: 'one', at: clock(), kind: 'paid' })
     const text = await exportCredits(limiter, ACME)
     await grant(limiter, ACME, { amount: 5, id: 'two', at: clock(), kind: 'paid' })
@@ -91,8 +100,22 @@ describe.each(Object.entries(STORES))('in %s', (_, make) => {
     expect(await exportCredits(limiter, ACME)).toBe(before)
   })
 
+  it('an export of another store is a balance with its journal and its reservations', async () => {
+    const past = creditsIn(memory())
+    await journalOf(past, 30)
+    await reserve(past.limiter, ACME, { cost: { credit: 7 } })
+    const text = await exportCredits(past.limiter, ACME)
+    const { limiter, clock } = creditsIn(maker.make(), past.clock)
+    await importCredits(limiter, ACME, text)
+    expect(await balance(limiter, ACME)).toEqual(await balance(past.limiter, ACME))
+    expect(await exportCredits(limiter, ACME)).toBe(text)
+    const paid = { amount: 5, id: 'after', at: clock(), kind: 'paid' } as const
+    for (const one of [limiter, past.limiter]) await grant(one, ACME, paid)
+    expect(await journal(limiter, ACME)).toEqual(await journal(past.limiter, ACME))
+  })
+
   it('a balance is deleted as it was exported, without open reservations, and with its ids', async () => {
-    const { limiter, clock } = creditsIn(make())
+    const { limiter, clock } = creditsIn(maker.make())
     expect(await codeOf(exportCredits(limiter, ACME))).toBe('balance_unknown')
     const paid = { amount: 50, id: 'one', at: clock(), kind: 'paid' } as const
     await grant(limiter, ACME, paid)
