@@ -103,7 +103,7 @@ describe.each(KINDS)('in %s', (kind) => {
   it('an export of another store is a balance with its journal and its reservations', async () => {
     const past = creditsIn(memory())
     await journalOf(past, 30)
-    await reserve(past.limiter, ACME, { cost: { credit: 7 } })
+    for (const credit of [7, 2]) await reserve(past.limiter, ACME, { cost: { credit } })
     const text = await exportCredits(past.limiter, ACME)
     const { limiter, clock } = creditsIn(maker.make(), past.clock)
     await importCredits(limiter, ACME, text)
@@ -147,6 +147,7 @@ describe('an import', () => {
     'another unit': (text) => text.replace('"unit": "credit"', '"unit": "usd"'),
     'a field of another kind': (text) => text.replace('"account": {', '"account": { "lots": "1",'),
     'a larger lot': (text) => text.replace('paid=50', 'paid=60'),
+    'a number with a zero before it': (text) => text.replace('0:paid=', '0:paid=0'),
     'a lot that is none': (text) => text.replace('100:0:0:paid=', '100:0:paid='),
     'another amount in the journal': (text) => text.replace('granted 50 ', 'granted 60 '),
     'an entry less': (text) => text.replace(/ *"entry:2".*\n/, ''),

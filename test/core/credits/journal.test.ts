@@ -129,6 +129,9 @@ describe('the audit of ten thousand entries', () => {
     expect(auditCredits(entries.toSpliced(4, 3))).toEqual([
       { seq: 5, text: 'entries 5 to 7 are missing' },
     ])
+    const [fifth] = entries.slice(4)
+    const higher = { ...(fifth as JournalEntry), sum: (fifth?.sum ?? 0) + 9 }
+    expect(auditCredits(entries.with(4, higher)).map(({ seq }) => seq)).toEqual([5, 6])
     const all = entries.length
     expect(auditCredits(entries.slice(0, -2), { account })).toEqual([
       { seq: all - 1, text: `entries ${all - 1} to ${all} are missing` },
