@@ -61,6 +61,7 @@ export const SUITES = {
       'test/conformance/!(conformance|peer-mistakes).test.ts',
       'test/core/algorithms/{fragments,key-memory,log}.test.ts',
       'test/core/calendars/oracle/runtimes.test.ts',
+      'test/core/credits/many-ids.test.ts',
       'test/core/leases/{never-above,pressure}.test.ts',
       'test/core/policies/stripes.test.ts',
       'test/core/places/place-leases.test.ts',
