@@ -66,7 +66,7 @@ it('needs as many machines as half of that allows', () => {
 })
 
 it('states the bill that the benchmark and the page of objects compute', () => {
-  const rows = tableOf(page.slice(page.indexOf('At the prices of')), 'what')
+  const rows = tableOf(page.slice(page.indexOf('## What a million')), 'what')
   const dollars = (what: string): string =>
     (rows.get(what)?.['a million allowed decisions'] ?? '').slice(1)
   expect(dollars('Upstash, one window')).toBe(

@@ -30,6 +30,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'limits per user and per organisation in one decision': ['docs/plans'],
   'what does a million requests cost at Upstash': [
     'docs/more-than-one-redis',
+    'docs/benchmarks',
     'docs/performance',
     'docs/production',
   ],
