@@ -7,6 +7,7 @@ import {
   type Cost,
   type Limiter,
 } from '@sluice/core'
+import { credits } from '@sluice/core/credits'
 import { reserving, type ChargingCost } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { waiting, waitingLine } from '@sluice/core/waiting'
@@ -99,6 +100,20 @@ export function adapterCases(
         message: 'This call may cost 1; 0 of 2 requests of policy "rpm" are left. Retry in 60 s.',
         policy: 'rpm',
       })
+    })
+
+    it('answers 402 without a wait where credits are used up, if that is chosen', async () => {
+      const limiter = createLimiter({
+        store: memory(),
+        onStoreError: 'deny',
+        policies: [
+          credits({ name: 'credits', per: ['tenant'], unsettled: 'keep', unit: 'request' }),
+        ],
+      })
+      const ask = await start(limiter, { options: { subject, spentStatus: 402 } })
+      const { status, headers } = await ask()
+      expect([status, headers.get('retry-after')]).toEqual([402, null])
+      expect(headers.get('x-should-retry')).toBe('false')
     })
 
     it('answers 401 to a request without a subject, and charges nothing', async () => {

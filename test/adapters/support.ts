@@ -25,6 +25,7 @@ export interface App {
     readonly subject: AppSubject
     readonly cost?: ChargingCost
     readonly onDenied?: ReturnType<typeof denialId>
+    readonly spentStatus?: 402 | 429
   }
   /** Answers `GET` and `POST /api/ai/chat`. */
   readonly chat: () => string

@@ -1,7 +1,13 @@
 import { createLimiter, manualClock } from '@sluice/core'
 import { credits } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
-import { denialText, denyingText } from '@sluice/usage/denials'
+import {
+  denialId,
+  denialText,
+  denyingText,
+  recordDenials,
+  type DenialIdOptions,
+} from '@sluice/usage/denials'
 import { expect, it } from 'vitest'
 import { denialOf } from '../../../packages/usage/dist/denials/denial.js'
 import { NOON } from '../../support/times.ts'
@@ -22,4 +28,20 @@ it('a recorded denial by a balance says what was left, and that a top-up was nee
     'Denied by credits: $0.00 left, and it asked for $0.12.',
     '  It would have fitted after a top-up.',
   ])
+})
+
+it('denialId answers 402 where that is chosen', async () => {
+  const limiter = createLimiter({
+    store: memory(),
+    onStoreError: 'deny',
+    policies: [credits({ name: 'credits', per: ['tenant'], unsettled: 'keep' })],
+    extensions: [recordDenials()],
+  })
+  const statusWith = async (options: DenialIdOptions) => {
+    const decision = await limiter.check({ tenant: 'acme' }, { cost: { usd: 120_000 } })
+    if (decision.allowed) throw new Error('It should have denied')
+    return denialId(options)(decision, new Request('https://app.example/'))?.status
+  }
+  expect(await statusWith({ spentStatus: 402 })).toBe(402)
+  expect(await statusWith({})).toBe(429)
 })
