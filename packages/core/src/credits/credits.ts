@@ -99,7 +99,7 @@ export function credits<
   }
   const rule = defineRule('credits', { ...rest, unit, limit }, [], () => ({
     ...configure(rest.name, included, unsettled === 'release'),
-    balance: { accept: assertDenies, refuseReset, describe: describedWith(topUpUrl) },
+    balance: { accept: assertDenies, refuseReset, of: describedWith(topUpUrl) },
     keyspace: { name: ledger, params: [] },
   }))
   return createPolicy([rule]) as PolicyOf<Partition, Unit, Name>

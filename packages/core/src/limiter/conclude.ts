@@ -67,7 +67,7 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict, now: number): PolicySta
     retryAfterMs: retryMs < 0 ? null : retryMs,
     reason: policy.reason,
   }
-  return policy.balance?.describe(state, available) ?? state
+  return policy.balance?.of(state, available) ?? state
 }
 
 /** The parts of a decision that its policies decide. */

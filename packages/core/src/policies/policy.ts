@@ -182,7 +182,7 @@ interface RuleBalance {
   /** Called by `createLimiter`. @throws ConfigError Unless a limiter denies while its store fails. */
   accept(options: { readonly onStoreError?: unknown }): void
   /** Returns a state with the facts that only a balance has. @param available The units that were there. */
-  describe(state: PolicyState, available: number): PolicyState
+  of(state: PolicyState, available: number): PolicyState
   /** Called by a reset that names the rule. @throws ConfigError Always: it is money. */
   refuseReset(): void
 }
