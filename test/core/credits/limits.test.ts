@@ -1,4 +1,4 @@
-import { createLimiter, manualClock } from '@sluice/core'
+import { createLimiter } from '@sluice/core'
 import { adjust, balance, grant, settleHold } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { reservation, reserve } from '@sluice/core/reservations'

@@ -34,9 +34,9 @@ const STORES: Record<string, () => Store> = {
 const PER_MINUTE = fixedWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })
 
 /** Charges many other tenants, each with a reservation, which leaves a mark too. */
-async function crowd(store: Store): Promise<void> {
+async function crowd(store: Store, count: number): Promise<void> {
   const others = createLimiter({ store, policies: [PER_MINUTE], onStoreError: 'deny' })
-  for (let n = 0; n < OTHERS; n += 1) {
+  for (let n = 0; n < count; n += 1) {
     const tenant = `other${n}`
     if (n % 10 > 0) await others.check({ tenant })
     else {
@@ -46,7 +46,10 @@ async function crowd(store: Store): Promise<void> {
   }
 }
 
-describe.each(Object.entries(STORES))('%s', (_, make) => {
+describe.each(Object.entries(STORES))('%s', (name, make) => {
+  // A folder that is full refuses another key, and so drops none.
+  const others = name === 'file' ? Math.min(OTHERS, 3_000) : OTHERS
+
   it('keeps what was spent, held and granted however many others are counted', async () => {
     const store = make()
     const limiter = limiterOn(store)
@@ -54,7 +57,7 @@ describe.each(Object.entries(STORES))('%s', (_, make) => {
     expect(await spend(limiter, 100)).toBe(true)
     await give(limiter, 10, 'h')
     const call = await reserve(limiter, ACME, { cost: { [UNIT]: 10 } })
-    await crowd(store)
+    await crowd(store, others)
     expect(await spend(limiter, 1)).toBe(false)
     expect(await lawful(limiter)).toMatchObject({ balance: 0, held: 10, totals: { settled: 100 } })
     expect((await give(limiter, 100, 'g')).applied).toBe(false)
@@ -68,7 +71,7 @@ describe.each(Object.entries(STORES))('%s', (_, make) => {
     const limiter = limiterOn(store)
     await give(limiter, 100, 'g')
     expect(await spend(limiter, 100)).toBe(true)
-    for (let n = 0; n < OTHERS; n += 1) await give(limiter, 5, 'g', { tenant: `other${n}` })
+    for (let n = 0; n < others; n += 1) await give(limiter, 5, 'g', { tenant: `other${n}` })
     expect((await give(limiter, 100, 'g')).applied).toBe(false)
     expect(await spend(limiter, 1)).toBe(false)
   }, 36_000_000)
