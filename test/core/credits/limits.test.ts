@@ -1,14 +1,17 @@
 import { createLimiter } from '@sluice/core'
-import { adjust, balance, grant, settleHold } from '@sluice/core/credits'
+import { calendar } from '@sluice/core/calendars'
+import { adjust, balance, grant, journal, settleHold } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { reservation, reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { DAY, HOUR, NOON } from '../../support/times.ts'
-import { ACME, give, lawful, limiterOn, policyOf, UNIT } from './support.ts'
+import { ACME, give, lawful, limiterOn, policyOf, spend, UNIT } from './support.ts'
 
 const redis = sharedRedis()
 const PAID = { amount: 1, at: NOON, kind: 'paid' } as const
+
+const included = (amount: number) => ({ amount, resets: calendar({ every: 'month' }) })
 
 describe.each(['memory', 'redis'] as const)('a balance in %s', (name) => {
   const make = () => (name === 'memory' ? memory() : redis.store())
@@ -61,5 +64,25 @@ describe.each(['memory', 'redis'] as const)('a balance in %s', (name) => {
     expect((await balance(limiter, ACME, { policy: 'gifts' })).balance).toBe(7)
     expect((await balance(limiter, ACME, { policy: 'credits' })).balance).toBe(0)
     expect((await adjust(limiter, ACME, { ...change, policy: 'credits' })).applied).toBe(true)
+  })
+
+  it('adds what a larger plan includes once, whichever deploy asks', async () => {
+    const store = make()
+    const limiters = [10, 30].map((amount) => limiterOn(store, { included: included(amount) }))
+    for (let call = 0; call < 6; call += 1) await spend(limiters[call % 2]!, 1)
+    expect(await lawful(limiters[1]!)).toMatchObject({ balance: 24, totals: { granted: 30 } })
+  })
+
+  it('writes the spending of an hour before the next change, and not with each charge', async () => {
+    const limiter = limiterOn(make())
+    await give(limiter, 50, 'g')
+    for (let call = 0; call < 3; call += 1) await spend(limiter, 10)
+    await give(limiter, 5, 'h')
+    const entries = await journal(limiter, ACME)
+    expect(entries.map(({ kind, units, sum }) => [kind, units, sum])).toEqual([
+      ['granted', 50, 50],
+      ['spent', -30, 20],
+      ['granted', 5, 25],
+    ])
   })
 })
