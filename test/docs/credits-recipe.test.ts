@@ -4,12 +4,13 @@ import { usd } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
 import { balance } from '@sluice/core/credits'
 import { SignJWT } from 'jose'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { importBlock, patient, readBlock } from '../support/docs-block.ts'
 import { MODELS } from '../support/models.ts'
 import { PATIENTLY } from '../support/patience.ts'
 import { pageFolder } from '../support/page-folder.ts'
 import { freshPrefix } from '../support/stores.ts'
+import { DAY } from '../support/times.ts'
 
 const PAGE = 'recipes/credits.md'
 const SECRET = Buffer.from('a secret of thirty-two characters').toString('base64')
@@ -30,6 +31,8 @@ beforeEach(async () => {
   ;({ limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter })
   ;({ POST: webhook } = await importBlock<{ POST: Handler }>(folder, PAGE, 'webhook.ts'))
 })
+
+afterEach(() => vi.restoreAllMocks())
 
 interface Sent {
   readonly secret?: string
@@ -68,6 +71,10 @@ const paid = (more: object = {}) => ({
   ...more,
 })
 
+const daysAgo = (days: number): object => ({
+  paidAt: new Date(Date.now() - days * DAY).toISOString(),
+})
+
 describe('the webhook of the recipe', () => {
   it('grants a payment once, by whatever number of events', async () => {
     const payment = paid()
@@ -89,6 +96,7 @@ describe('the webhook of the recipe', () => {
   })
 
   it('revokes a refund, also one that comes before its payment', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined)
     expect(await send('checkout.refunded', paid())).toBe(500)
     expect(await send('checkout.paid', paid())).toBe(204)
     expect(await send('checkout.refunded', paid())).toBe(204)
@@ -96,13 +104,43 @@ describe('the webhook of the recipe', () => {
     expect(await balance(limiter, ACME)).toMatchObject({ available: 0, debt: 0 })
   })
 
-  it('logs a payment that would be refused again, and asks for no other event', async () => {
+  it.each([
+    ['a time in seconds', { paidAt: 1_790_000_000 }, 'milliseconds'],
+    ['no time', { paidAt: null }, 'at'],
+    ['a time of last year', daysAgo(365), '90 days'],
+    ['no amount', { cents: undefined }, 'usd'],
+    ['an amount of null', { cents: null }, 'amount'],
+    ['an amount of nothing', { cents: 0 }, 'amount'],
+    ['an amount below 0', { cents: -5 }, 'usd'],
+    ['no id', { paymentId: undefined }, 'id'],
+    ['no tenant', { tenant: undefined }, 'tenant'],
+    ['a tenant of null', { tenant: null }, 'tenant'],
+    ['a tenant without a name', { tenant: '' }, 'tenant'],
+  ])('answers an error to %s, so that the payment comes again', async (_name, wrong, why) => {
+    const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    expect(await send('checkout.paid', paid(wrong))).toBe(500)
+    expect(String(errors.mock.lastCall?.[1])).toContain(why)
+    expect((await balance(limiter, ACME)).available).toBe(0)
+    expect(await send('checkout.paid', paid())).toBe(204)
+    expect((await balance(limiter, ACME)).available).toBe(usd(19.99))
+  })
+
+  it('answers an error to a known id with another amount, and to a type that it does not know', async () => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     expect(await send('checkout.paid', paid())).toBe(204)
-    expect(await send('checkout.paid', paid({ cents: 5 }))).toBe(204)
-    expect(errors.mock.calls.join()).toContain('pay_1')
+    expect(await send('checkout.paid', paid({ cents: 500 }))).toBe(500)
+    expect(errors.mock.lastCall?.[0]).toContain('pay_1')
+    expect(await send('checkout.completed', paid())).toBe(500)
+    expect(String(errors.mock.lastCall?.[1])).toContain('checkout.completed')
     expect((await balance(limiter, ACME)).available).toBe(usd(19.99))
-    errors.mockRestore()
+  })
+
+  it('acknowledges the refund of a forgotten payment, and logs it', async () => {
+    const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    expect(await send('checkout.refunded', paid(daysAgo(89)))).toBe(500)
+    expect(await send('checkout.refunded', paid(daysAgo(91)))).toBe(204)
+    expect(errors.mock.lastCall?.[0]).toContain('the payment pay_1 of acme, checkout.refunded')
+    expect(String(errors.mock.lastCall?.[1])).toContain('use adjust')
   })
 })
 
