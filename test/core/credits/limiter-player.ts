@@ -16,6 +16,7 @@ import {
   exportCredits,
   exportedJournal,
   grant,
+  journal,
   revoke,
   settleHold,
   type Balance,
@@ -121,6 +122,8 @@ export class LimiterPlayer implements Player {
   /** The faults of the journal, which must be the balance and say each change once. */
   async journalFaults(): Promise<unknown[]> {
     const limiter = this.#limiters[0]!
+    // Where nothing was ever written, there is no account.
+    if ((await journal(limiter, TENANT)).length === 0) return []
     const account = await exportCredits(limiter, TENANT)
     const entries = exportedJournal(account)
     const { totals } = await balance(limiter, TENANT)
