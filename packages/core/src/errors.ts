@@ -24,6 +24,7 @@ export type InputErrorCode =
   | 'queue_full'
   | 'invalid_grant'
   | 'grant_too_old'
+  | 'grant_expired'
   | 'grant_differs'
   | 'grant_unknown'
   | 'too_many_grants'

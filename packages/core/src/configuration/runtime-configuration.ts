@@ -125,6 +125,11 @@ function configurablePolicies(
     if (allowed.includes('burst') && policy.burst === undefined) {
       throw invalidOption(option, 'must not list "burst": only buckets have it')
     }
+    if (allowed.includes('limit') && policy.balance && !policy.calendar) {
+      const message =
+        'must not list "limit": a balance without "included" has none; grant or adjust it'
+      throw invalidOption(option, message)
+    }
     const ofCalendar = allowed.find((setting) => setting === 'zone' || setting === 'anchor')
     if (ofCalendar) {
       if (!policy.calendar) {

@@ -34,6 +34,8 @@ if text then
   return changed('grant_differs')
 end
 if at < now - ${GRANT_IDS_MS} then return changed('grant_too_old') end
+local expires = tonumber(string.match(lot, '^%d+:%d+:(%d+):'))
+if units > 0 and expires > 0 and expires <= now then return changed('grant_expired') end
 if redis.call('HLEN', idsKey) >= ${MAX_GRANT_IDS} then
   local rows, old = redis.call('HGETALL', idsKey), {}
   for row = 1, #rows, 2 do
@@ -64,14 +66,16 @@ local id, owes, more = ARGV[3], ARGV[4] == '1', ARGV[5]
 local text = redis.call('HGET', idsKey, id)
 local known = text and knownOf(text)
 if not known or known.sum ~= 'granted' then return changed('grant_unknown') end
-if known.taken >= 0 then return changed('repeated', known.taken + known.owed, known.owed) end
-local taken = account.takeFrom(known.lot, known.units)
-local owed = owes and known.units - taken or 0
+local isFirst = known.taken < 0
+local before = isFirst and 0 or known.taken + known.owed
+local taken = isFirst and account.takeFrom(known.lot, known.units) or 0
+local owed = owes and known.units - before - taken or 0
+if not isFirst and owed == 0 then return changed('repeated', before, known.owed) end
 a.revoked = a.revoked + taken + owed
 account.log('revoked', -taken - owed, known.lot, more)
 account.owe(owed)
 account.save()
-note(id, known.at, known.sum, known.units, taken, owed, known.lot)
+note(id, known.at, known.sum, known.units, isFirst and taken or known.taken, known.owed + owed, known.lot)
 return changed('applied', taken + owed, owed)
 `
 

@@ -2,7 +2,7 @@
 import type { RecordValues, StateMap } from '../stores/store.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
 import { CreditAccount } from '../algorithms/credit-account.ts'
-import { byPosition, type CreditState } from '../algorithms/credit-state.ts'
+import { byPosition, lotFacts, type CreditState } from '../algorithms/credit-state.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
 import { GRANT_SCRIPT, REVOKE_SCRIPT, SETTLE_HOLD_SCRIPT } from './change-lua.ts'
 import { GRANT_IDS_MS, MAX_GRANT_IDS, MAX_LOTS } from './bounds.ts'
@@ -43,6 +43,7 @@ export type Outcome =
   | 'applied'
   | 'repeated'
   | 'grant_too_old'
+  | 'grant_expired'
   | 'grant_differs'
   | 'grant_unknown'
   | 'too_many_grants'
@@ -98,6 +99,8 @@ export const GRANT: LuaOperationKind<Change, Grant> = {
       return changed(account, isSame ? 'repeated' : 'grant_differs', isSame ? units : 0)
     }
     if (at < now - GRANT_IDS_MS) return changed(account, 'grant_too_old')
+    const { expires } = lotFacts(lot)
+    if (units > 0 && expires > 0 && expires <= now) return changed(account, 'grant_expired')
     if (ids.size >= MAX_GRANT_IDS) dropOld(ids, now)
     if (ids.size >= MAX_GRANT_IDS) return changed(account, 'too_many_grants')
     const isNew = account.lots.every(({ name }) => name !== lot)
@@ -141,13 +144,15 @@ export const REVOKE: LuaOperationKind<Change, Revocation> = {
     const known = text === undefined ? undefined : knownOf(text)
     if (known?.sum !== 'granted') return changed(account, 'grant_unknown')
     const { units, lot } = known
-    if (known.taken >= 0) return changed(account, 'repeated', known.taken + known.owed, known.owed)
-    const taken = account.takeFrom(lot, units)
-    const owed = owes ? units - taken : 0
+    const isFirst = known.taken < 0
+    const before = isFirst ? 0 : known.taken + known.owed
+    const taken = isFirst ? account.takeFrom(lot, units) : 0
+    const owed = owes ? units - before - taken : 0
+    if (!isFirst && owed === 0) return changed(account, 'repeated', before, known.owed)
     account.sums.revoked += taken + owed
     account.journal.log('revoked', -taken - owed, lot, more)
     account.owe(owed)
-    ids.set(id, textOf({ ...known, taken, owed }))
+    ids.set(id, textOf({ ...known, taken: isFirst ? taken : known.taken, owed: known.owed + owed }))
     store(states, key, account)
     keepIds(states, idsKey, ids)
     return changed(account, 'applied', taken + owed, owed)

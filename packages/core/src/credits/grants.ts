@@ -3,14 +3,14 @@ import type { LuaOperationKind } from '../lua/twins.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock } from '../clock.ts'
 import { InputError, type InputErrorCode } from '../errors.ts'
-import { isUnits, MAX_UNITS } from '../internal/validation.ts'
+import { assertKnownOptions, isUnits, MAX_UNITS } from '../internal/validation.ts'
 import { lotName } from '../algorithms/credit-state.ts'
 import { markKey } from '../reservations/reservation-data.ts'
 import { DAY_MS } from './bounds.ts'
 import { GRANT, REVOKE, SETTLE_HOLD, type Change, type Outcome } from './change.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
 
-/** A time: a `Date`, an ISO 8601 text with an offset, or epoch milliseconds. */
+/** A time: a `Date`, an ISO 8601 text with an offset or `Z`, or epoch milliseconds. */
 export type Instant = Date | string | number
 
 /** A balance after a change. Units are those of the policy, such as micro-dollars. */
@@ -21,7 +21,7 @@ export interface CreditsChange {
   readonly units: number
   /** Units that a charge may take now. */
   readonly available: number
-  /** Units of open reservations. */
+  /** Units of open reservations, also of those whose time is over. */
   readonly held: number
   /** Units used beyond what there was. The next grant pays them first. */
   readonly debt: number
@@ -66,6 +66,7 @@ export async function grant<Dimension extends string>(
   subject: Subject<NoInfer<Dimension>>,
   options: GrantOptions,
 ): Promise<CreditsChange> {
+  assertKnownOptions('grant', options, GRANT_OPTIONS)
   const account = await accountIn(limiter, subject, options)
   const { amount, id, kind, priority = 100, reason } = options
   if (!isUnits(amount) || amount < 1)
@@ -93,6 +94,18 @@ export async function grant<Dimension extends string>(
   })
 }
 
+const GRANT_OPTIONS = [
+  'amount',
+  'id',
+  'at',
+  'effectiveAt',
+  'expiresAt',
+  'priority',
+  'kind',
+  'reason',
+  'policy',
+]
+
 /** Options of `adjust`. */
 export interface AdjustOptions extends CreditsChoice {
   /** Units to add, or to take if it is below 0. Units that are not there become a debt. */
@@ -116,9 +129,11 @@ export interface AdjustOptions extends CreditsChoice {
 export async function adjust<Dimension extends string>(
   limiter: AnyLimiter<Dimension>,
   subject: Subject<NoInfer<Dimension>>,
-  { amount, id, at, reason, policy }: AdjustOptions,
+  options: AdjustOptions,
 ): Promise<CreditsChange> {
-  const account = await accountIn(limiter, subject, policy === undefined ? {} : { policy })
+  assertKnownOptions('adjust', options, ['amount', 'id', 'at', 'reason', 'policy'])
+  const { amount, id, at, reason } = options
+  const account = await accountIn(limiter, subject, options)
   if (!isUnits(Math.abs(amount)) || amount === 0) {
     throw invalid('amount', 'must be a whole number of units, above or below 0')
   }
@@ -136,7 +151,8 @@ export interface RevokeOptions extends CreditsChoice {
 }
 
 /**
- * Takes back a grant of the last 90 days: what is left of its lot, up to its amount. `units` says how many.
+ * Takes back a grant of the last 90 days: what is left of its lot, up to its amount. `units` says how many. Units that open
+ * reservations hold are left; with `debt`, also in a second call, all of it is taken.
  *
  * @throws InputError `grant_unknown` when there is no grant with this id.
  * @throws StoreError When the store fails. Repeat it then.
@@ -149,6 +165,7 @@ export async function revoke<Dimension extends string>(
   id: string,
   options: RevokeOptions = {},
 ): Promise<CreditsChange> {
+  assertKnownOptions('revoke', options, ['debt', 'reason', 'policy'])
   const account = await accountIn(limiter, subject, options)
   assertId(id)
   const data = { id, owes: options.debt === true, more: noteOf(id, options.reason) }
@@ -173,6 +190,7 @@ export async function settleHold<Dimension extends string>(
   units: number,
   options: CreditsChoice = {},
 ): Promise<CreditsChange> {
+  assertKnownOptions('settleHold', options, ['policy'])
   const account = await accountIn(limiter, subject, options)
   assertId(id)
   if (!isUnits(units)) throw invalid('units', `must be units from 0 to ${MAX_UNITS}`)
@@ -214,7 +232,7 @@ async function change<Data extends { readonly id: string }>(
     startedAt: systemClock(),
   })
   const refusal = REFUSALS[outcome]
-  if (refusal) throw new InputError(refusal.code, 'id', refusal.message)
+  if (refusal) throw new InputError(refusal.code, refusal.field ?? 'id', refusal.message)
   return { applied: outcome === 'applied', units, available, held, debt }
 }
 
@@ -225,8 +243,16 @@ interface TimedData {
 }
 
 const REFUSALS: Partial<
-  Record<Outcome, { readonly code: InputErrorCode; readonly message: string }>
+  Record<
+    Outcome,
+    { readonly code: InputErrorCode; readonly message: string; readonly field?: string }
+  >
 > = {
+  grant_expired: {
+    code: 'grant_expired',
+    message: 'has passed: what was granted would be gone at once',
+    field: 'expiresAt',
+  },
   grant_too_old: {
     code: 'grant_too_old',
     message: 'is of a grant of more than 90 days ago, whose id may be forgotten; use adjust',
@@ -245,29 +271,37 @@ const REFUSALS: Partial<
   },
   too_many_lots: {
     code: 'too_many_lots',
-    message:
-      'would begin lot 65: round expiresAt, or use fewer priorities, so that grants share one',
+    message: 'would begin lot 65: round it, or use fewer priorities, so that grants share a lot',
+    field: 'expiresAt',
   },
   balance_too_large: {
     code: 'balance_too_large',
     message: `would take the balance above ${MAX_UNITS} units`,
+    field: 'amount',
   },
 }
 
-const noteOf = (id: string, reason: string | undefined): string =>
-  JSON.stringify({ id, ...(reason !== undefined && { reason: reason.slice(0, 500) }) })
+function noteOf(id: string, reason: string | undefined): string {
+  if (reason === undefined) return JSON.stringify({ id })
+  if (typeof reason !== 'string') throw invalid('reason', 'must be a text')
+  return JSON.stringify({ id, reason: reason.slice(0, 500) })
+}
 
 function assertId(id: unknown): void {
   if (typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)) return
   throw invalid('id', 'must be 1 to 128 printable ASCII characters without spaces')
 }
 
+const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
+
 /** Returns a time in epoch ms. @throws InputError When it is none. */
 function msOf(field: string, time: Instant): number {
-  const ms =
-    time instanceof Date ? time.getTime() : typeof time === 'string' ? Date.parse(time) : time
+  const isText = typeof time === 'string'
+  // Without an offset, it would be another time in a process of another zone.
+  const ms = isText && !WITH_OFFSET.test(time) ? NaN : isText ? Date.parse(time) : Number(time)
   if (!Number.isFinite(ms) || ms < 0 || ms > 8.64e15) {
-    throw invalid(field, 'must be a Date, an ISO 8601 text, or epoch milliseconds')
+    const rule = 'must be a Date, epoch milliseconds, or a text such as "2027-01-31T23:59:59Z"'
+    throw invalid(field, rule)
   }
   if (typeof time === 'number' && time > 1e8 && time < 1e11) {
     throw invalid(field, 'must be milliseconds, not seconds')

@@ -44,9 +44,10 @@ export const READ: LuaOperationKind<StoredAccount, Reading> = {
     parse(reply) {
       const [now, fields, ids] = Array.isArray(reply) ? (reply as unknown[]) : []
       if (!Number.isInteger(now) || !isTexts(fields) || !isTexts(ids)) return undefined
-      return {
-        result: { now: now as number, state: accountOf(objectOf(fields)), ids: objectOf(ids) },
-      }
+      const state = accountOf(objectOf(fields))
+      // Of something else under this key, a balance of 0 would be told.
+      if (fields.length > 0 && !state) return undefined
+      return { result: { now: now as number, state, ids: objectOf(ids) } }
     },
   },
 }

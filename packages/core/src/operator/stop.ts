@@ -79,7 +79,11 @@ function stoppablePolicies(
   const { rules } = definitionOf(limiter)
   const dimensions = Object.keys(subject)
   const own = namesOf(
-    rules.filter(({ per, routes }) => String(per) === String(dimensions) && routes === undefined),
+    rules.filter(
+      ({ per, routes, balance }) =>
+        // A limit of a balance is its allowance: without one, what was granted is spent on.
+        String(per) === String(dimensions) && routes === undefined && !balance,
+    ),
   )
   const names = own.filter((name) => extensions.some(({ configures }) => configures(name, 'limit')))
   if (names.length > 0) return names
