@@ -93,7 +93,17 @@ export class Oracle extends OracleBooks {
   ): (Change & { owed: number }) | string {
     const known = this.ids.get(id)
     if (!known?.lot) return 'grant_unknown'
-    if (known.revoked) return { applied: false, ...known.revoked }
+    const before = known.revoked
+    if (before) {
+      const rest = known.units - before.units
+      if (!owes || rest === 0) return { applied: false, ...before }
+      this.update(terms, now, false)
+      this.books.revoked += rest
+      this.debt += rest
+      this.payDebt(now)
+      known.revoked = { units: known.units, owed: before.owed + rest }
+      return { applied: true, units: rest, owed: rest }
+    }
     this.update(terms, now, false)
     const lot = this.lots.find((one) => isSameLot(one, known.lot as Lot))
     const taken = Math.min(known.units, lot?.left ?? 0)
@@ -190,6 +200,7 @@ export class Oracle extends OracleBooks {
       return isSame ? { applied: false, units } : 'grant_differs'
     }
     if (at < now - 90 * 86_400_000) return 'grant_too_old'
+    if (lot && lot.until <= now) return 'grant_expired'
     this.update(terms, now, false)
     this.ids.set(id, { at, units, facts, lot, revoked: undefined })
     this.books[lot ? 'granted' : 'adjusted'] += units
