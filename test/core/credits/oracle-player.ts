@@ -90,6 +90,8 @@ export class OraclePlayer implements Player {
   /** A reservation knows the period that it was made in, and the next. */
   #knows({ included }: Terms, { deploy, at }: Open): boolean {
     if (!included) return true
+    // The end of a period that has begun is known to the balance.
+    if (this.now < this.oracle.allowance.until) return true
     if (!deploy.terms.included) return false
     return this.now < endAfterNext(included.every, at)
   }
