@@ -8,12 +8,13 @@ import {
   deleteCredits,
   grant,
   journal,
+  revoke,
   settleHold,
   type Balance,
 } from '@sluice/core/credits'
 import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
-import { reserve } from '@sluice/core/reservations'
+import { release, reserve, sweepUnsettled } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { importBlock, patient, readBlock } from '../support/docs-block.ts'
@@ -160,6 +161,40 @@ it('a reservation that is released is charged by a settlement within a day', asy
   expect((await balance(limiter, ACME)).available).toBe(usd(7))
 })
 
+it('a reservation with release() is given back by its sweep, even with keep', async () => {
+  const { limiter, pay, advance } = prepaid('keep')
+  await pay('p', 10)
+  await reserve(limiter, ACME, { ...dollars(4), unsettled: release() })
+  advance(2 * HOUR)
+  expect(await balance(limiter, ACME)).toMatchObject({ available: usd(6), abandoned: usd(4) })
+  expect(await sweepUnsettled(limiter, ACME)).toBe(1)
+  expect(await balance(limiter, ACME)).toMatchObject({ available: usd(10), abandoned: 0 })
+})
+
+it('a refund without a debt leaves what open reservations hold; held of a change includes abandoned ones', async () => {
+  const { limiter, pay, advance } = prepaid('keep')
+  await pay('p', 10)
+  const call = await reserve(limiter, ACME, dollars(4))
+  await reserve(limiter, ACME, dollars(1))
+  expect(await revoke(limiter, ACME, 'p')).toMatchObject({ units: usd(5), held: usd(5) })
+  if (call.allowed) await call.cancel()
+  advance(2 * HOUR)
+  expect(await balance(limiter, ACME)).toMatchObject({ available: usd(4), abandoned: usd(1) })
+  expect(await pay('q', 1)).toMatchObject({ held: usd(1) })
+  await expect(pay('r', 0.0009)).rejects.toMatchObject({ code: 'invalid_grant' })
+  expect(await pay('s', 0.001)).toMatchObject({ applied: true })
+})
+
+it('a denial for want of units that this process holds asks nobody to buy credits', async () => {
+  const { limiter, pay } = prepaid('keep')
+  await pay('p', 10)
+  await reserve(limiter, ACME, dollars(9))
+  const held = { reason: 'concurrency_exceeded', retryAfterMs: 1_000 }
+  expect(await reserve(limiter, ACME, dollars(5))).toMatchObject(held)
+  const spent = { reason: 'credits_exhausted', retryAfterMs: null }
+  expect(await reserve(limiter, ACME, dollars(11))).toMatchObject(spent)
+})
+
 it('of 64 calls at once on the last cent, none overdraws; a settlement may, and is paid first', async () => {
   const { limiter, pay } = prepaid('keep')
   await pay('p', 0.01)
@@ -197,6 +232,6 @@ it('a policy that is renamed keeps its balances', async () => {
 
 it('the page is short enough to be read, and shows first what a limiter of credits needs', () => {
   const text = readFileSync(new URL('../../docs/credits.md', import.meta.url), 'utf8')
-  expect(text.split(/\s+/).length).toBeLessThan(1_500)
+  expect(text.split(/\s+/).length).toBeLessThan(1_650)
   expect(readBlock(PAGE, 'limits.ts')).toContain("onStoreError: 'deny'")
 })

@@ -3,6 +3,7 @@ import { createLimiter, manualClock, type Limiter } from '@sluice/core'
 import { calendar } from '@sluice/core/calendars'
 import { balance, credits, grant } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DAY, NOON } from '../../support/times.ts'
 
@@ -75,6 +76,19 @@ describe('a deployment that changes credits', () => {
     expect(await left(limiter, { tenant: 'acme', user: 'acme' })).toBe(expected)
     const line = section.split('\n- ').find((text) => text.includes(option))
     expect(line).toContain(expected > 0 ? 'the balance is kept' : 'begins at 0')
+  })
+
+  it("gives back abandoned reservations of any age from 'keep' to 'release'", async () => {
+    const { version, clock } = app()
+    const old = version({})
+    await grant(old, ACME, { amount: 100, id: 'p', at: NOON, kind: 'paid' })
+    await reserve(old, ACME, COST)
+    clock.advance(60 * DAY)
+    expect(await left(old)).toBe(90)
+    await version({ unsettled: 'release' }).check(ACME, COST)
+    expect(await left(old)).toBe(90)
+    expect((await balance(old, ACME)).abandoned).toBe(0)
+    expect(section).toContain('settle the abandoned reservations first')
   })
 
   it('ends an allowance that is removed with its period', async () => {

@@ -11,7 +11,7 @@ import { startTelling } from './telling.ts'
 
 /** The options of one call to `cancelById`. */
 export interface CancelByIdOptions<Unit extends string = string> {
-  /** The `id` that the reservation was made with. */
+  /** The `id` that the reservation was made with, which no other tenant uses: never one that a client has chosen. */
   readonly id: string
   /** The cost that it was made with. @default 1 request */
   readonly cost?: Cost<Unit> | undefined

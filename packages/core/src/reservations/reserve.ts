@@ -43,8 +43,9 @@ export interface ReserveOptions<Unit extends string = string> extends CheckOptio
    */
   readonly maxShare?: number | undefined
   /**
-   * The id of the reservation, such as that of a job: 1 to 32 lower-case letters and digits, used once. If the
-   * process dies before it has told anybody what it reserved, `cancelById` gives it back. @default a new one
+   * The id of the reservation, such as that of a job: 1 to 32 lower-case letters and digits, used once over all
+   * tenants, so never one that a client has chosen. If the process dies before it has told anybody what it reserved,
+   * `cancelById` gives it back. @default a new one
    */
   readonly id?: string | undefined
 }
