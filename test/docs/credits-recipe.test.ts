@@ -106,7 +106,8 @@ describe('the webhook of the recipe', () => {
 
   it.each([
     ['a time in seconds', { paidAt: 1_790_000_000 }, 'milliseconds'],
-    ['no time', { paidAt: null }, 'at'],
+    ['no time', { paidAt: undefined }, 'at: must be'],
+    ['a time of null', { paidAt: null }, 'InputError'],
     ['a time of last year', daysAgo(365), '90 days'],
     ['no amount', { cents: undefined }, 'usd'],
     ['an amount of null', { cents: null }, 'amount'],

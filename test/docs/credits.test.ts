@@ -181,6 +181,8 @@ it('a refund without a debt leaves what open reservations hold; held of a change
   advance(2 * HOUR)
   expect(await balance(limiter, ACME)).toMatchObject({ available: usd(4), abandoned: usd(1) })
   expect(await pay('q', 1)).toMatchObject({ held: usd(1) })
+  expect(await revoke(limiter, ACME, 'p', { debt: true })).toMatchObject({ units: usd(5) })
+  expect(await balance(limiter, ACME)).toMatchObject({ available: 0, balance: usd(0) })
   await expect(pay('r', 0.0009)).rejects.toMatchObject({ code: 'invalid_grant' })
   expect(await pay('s', 0.001)).toMatchObject({ applied: true })
 })
