@@ -2,7 +2,7 @@ import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
 import type { CalendarNumbers } from './calendar-window.ts'
 import { CreditAccount } from './credit-account.ts'
 import type { CreditState } from './credit-state.ts'
-import { openAccountLua } from './credit-account-lua.ts'
+import { openAccountLua, openLua } from './credit-account-lua.ts'
 
 /** The numbers of an entry. Those of a calendar are there with an allowance. */
 interface CreditInput extends AlgorithmInput, Partial<CalendarNumbers> {
@@ -45,16 +45,16 @@ $account.save()`,
 
     settle(
       state: CreditState | undefined,
-      settlement: Settlement & Partial<CalendarNumbers>,
+      { position, reserved, actual, params }: Settlement,
       now: number,
     ) {
-      const { position, reserved, actual } = settlement
-      const account = new CreditAccount(state, now, settlement)
+      // The plan may be another one by now, so its allowance is left to the next decision.
+      const account = new CreditAccount(state, now, { params })
       account.settle(position, actual)
       return { ...stored(account), applied: actual - reserved }
     },
 
-    lua: (params) => `${openAccountLua(params)}account.settle(position, actual)
+    lua: ([, , , releases]) => `${openLua(String(releases === 1))}account.settle(position, actual)
 account.save()
 applied = actual - reserved`,
   },

@@ -1,5 +1,5 @@
 /* The steps that change a balance beside decisions and settlements: grants, corrections, revocations. */
-import type { RecordValues, StateMap } from '../stores/store.ts'
+import type { StateMap } from '../stores/store.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
 import { CreditAccount } from '../algorithms/credit-account.ts'
 import { byPosition, lotFacts, type CreditState } from '../algorithms/credit-state.ts'
@@ -204,8 +204,9 @@ function store(states: StateMap, key: string, account: CreditAccount): void {
   states.set(key, { state: account.save(), expiresAt: Infinity })
 }
 
+/** Returns the ids, to be changed in place: there may be thousands. */
 const idsIn = (states: StateMap, key: string, now: number): Map<string, string> =>
-  new Map(states.get(key, now) as RecordValues | undefined)
+  (states.get(key, now) as Map<string, string> | undefined) ?? new Map()
 
 /** Stores the ids without an end: a store in memory would drop others for newer records. */
 const keepIds = (states: StateMap, key: string, ids: ReadonlyMap<string, string>): void =>

@@ -46,7 +46,7 @@ export async function usageInCalendar(handle: UsageHandle, options: Options): Pr
 
 /** Adds the local time of each row. */
 function localized(used: Usage, calendar: LocalCalendar): Usage {
-  const local = <Row extends { readonly start: number }>(rows: readonly Row[]): Row[] =>
+  const local = <Each extends { readonly start: number }>(rows: readonly Each[]): Each[] =>
     rows.map((row) => ({ ...row, startsAt: calendar.textOf(row.start) }))
   const { rows, quarters = [], policies, choices } = used
   return {
