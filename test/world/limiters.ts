@@ -213,12 +213,10 @@ function inCalendar(
     ? ({ tenant }: { tenant?: string }) => (tenant?.startsWith(ELSEWHERE) ? elsewhere : home)
     : home
   if (weekday === undefined) {
-    return core.dailyCap(options({ resets: calendar({ zone: zone as string, on: { hour } }) }))
+    return core.dailyCap(options({ resets: calendar({ zone, on: { hour } }) }))
   }
   const on = { weekday: WEEKDAYS[weekday] ?? 'sunday', hour }
-  return core.fixedWindow(
-    options({ resets: calendar({ every: 'week', zone: zone as string, on }) }),
-  )
+  return core.fixedWindow(options({ resets: calendar({ every: 'week', zone, on }) }))
 }
 
 function policiesOfRule(product: Exports, rule: Rule, rules: readonly Rule[]): Policy[] {

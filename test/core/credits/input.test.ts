@@ -25,12 +25,10 @@ describe('a mistake in a change of a balance', () => {
     [{ at: NOON / 1_000 }, 'at: must be milliseconds, not seconds'],
     [{ reason: 5 }, 'reason: must be a text'],
     [{ amount: 5 }, 'amount: must be micro-dollars'],
-    [{ amount: 10 ** 14, id: 'p2', at: NOON }, undefined],
     [{ expires: NOON + DAY }, 'grant.expires: unknown option'],
     [{ expiresAt: NOON - 1 }, 'expiresAt: has passed'],
   ])('of a grant with %j says so', async (options, says) => {
-    if (says === undefined) await wrong(options)
-    else await expect(wrong(options)).rejects.toThrow(says)
+    await expect(wrong(options)).rejects.toThrow(says)
   })
 
   it('is told for unknown options of each function', async () => {
@@ -47,6 +45,7 @@ describe('a mistake in a change of a balance', () => {
   })
 
   it('names the amount that takes a balance above the most', async () => {
+    await wrong({ id: 'p2', amount: 10 ** 14 })
     await expect(wrong({ id: 'p3' })).rejects.toMatchObject({
       code: 'balance_too_large',
       input: 'amount',
@@ -65,10 +64,8 @@ describe('a balance without an allowance', () => {
   })
 
   it('is stopped by no limit', async () => {
-    const words = { file: 'limits.ts' } as never
-    await expect(stop({ limiter: limiterOf(), words } as never, ACME)).rejects.toThrow(
-      'no policy counts by tenant alone',
-    )
+    const task = { limiter: limiterOf(), words: { file: 'limits.ts' } }
+    await expect(stop(task as never, ACME)).rejects.toThrow('no policy counts by tenant alone')
   })
 })
 

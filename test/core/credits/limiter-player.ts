@@ -28,8 +28,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { HOUR, NOON } from '../../support/times.ts'
 import type { Deploy, Player, Seen, Step } from './history.ts'
 
-export const TENANT = { tenant: 'acme' }
-export const UNIT = 'credit'
+const TENANT = { tenant: 'acme' }
+const UNIT = 'credit'
 
 const ZONES = { 0: 'UTC', 9: 'Asia/Tokyo' } as const
 
@@ -164,7 +164,7 @@ function answerOf({ allowed, policies, retryAfterMs, reason, degraded }: Decisio
 }
 
 /** A balance in the words of the oracle. */
-export function seenOf(told: Balance): Seen {
+function seenOf(told: Balance): Seen {
   const { balance: left, available, held, abandoned, debt, totals, lots, reservations } = told
   return {
     balance: left,

@@ -1,5 +1,4 @@
 /* The oracle, as a player of histories. */
-import { DAY, HOUR, NOON } from '../../support/times.ts'
 import type { Deploy, Player, Step } from './history.ts'
 import { Oracle } from './oracle.ts'
 import type { Terms } from './oracle-books.ts'
@@ -50,7 +49,7 @@ export class OraclePlayer implements Player {
         }
         open.settledAt = now
         const used = step.used === 'cancel' ? 0 : step.used
-        oracle.settle(this.#termsAt(terms, open), now, step.id, used, this.#knows(terms, open))
+        oracle.settle(terms, now, step.id, used)
         return true
       }
       case 'settle hold': {
@@ -80,30 +79,6 @@ export class OraclePlayer implements Player {
   async look(deploy: number) {
     return this.oracle.look(this.#deploys[deploy]!.terms, this.now)
   }
-
-  /** A settlement goes by the plan that the reservation was made under. */
-  #termsAt(terms: Terms, { deploy }: Open): Terms {
-    const amount = deploy.terms.included?.amount ?? 0
-    return { ...terms, ...(terms.included && { included: { ...terms.included, amount } }) }
-  }
-
-  /** A reservation knows the period that it was made in, and the next. */
-  #knows({ included }: Terms, { deploy, at }: Open): boolean {
-    if (!included) return true
-    // The end of a period that has begun is known to the balance.
-    if (this.now < this.oracle.allowance.until) return true
-    if (!deploy.terms.included) return false
-    return this.now < endAfterNext(included.every, at)
-  }
-}
-
-function endAfterNext(every: NonNullable<Terms['included']>['every'], at: number): number {
-  if (every === 'month') {
-    const date = new Date(at)
-    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 2, 1)
-  }
-  const ahead = every.hoursAhead * HOUR
-  return (Math.floor((at + ahead) / DAY) + 2) * DAY - ahead
 }
 
 function decisionOf({ allowed, remaining, waits }: ReturnType<Oracle['check']>): unknown {

@@ -47,9 +47,12 @@ export class Oracle extends OracleBooks {
     })
   }
 
-  /** Settles a reservation that was never settled before. One that was given back meanwhile is charged now. */
-  settle(terms: Terms, now: number, id: string, used: number, renews = true): void {
-    this.update(terms, now, renews)
+  /**
+   * Settles a reservation that was never settled before. One that was given back meanwhile is charged now. Its plan may be
+   * another one by now, so no period begins.
+   */
+  settle(terms: Terms, now: number, id: string, used: number): void {
+    this.update(terms, now, false)
     this.books.settled += used
     const hold = this.holds.find((one) => one.id === id)
     let unpaid = used
@@ -71,7 +74,7 @@ export class Oracle extends OracleBooks {
     const copy = this.copy()
     copy.update(terms, now, false)
     if (!copy.holds.some((one) => one.id === id)) return { applied: false, units: 0 }
-    this.settle(terms, now, id, used, false)
+    this.settle(terms, now, id, used)
     return { applied: true, units: used }
   }
 

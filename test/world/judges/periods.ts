@@ -32,14 +32,14 @@ export const ZONES: Readonly<Record<Zone, (at: number) => number>> = {
 export const ELSEWHERE = 'a'
 
 /** Returns the length of a period without a change of clocks, in milliseconds. */
-export const lengthOf = ({ weekday }: Calendar): number => (weekday === undefined ? 1 : 7) * DAY_MS
+const lengthOf = ({ weekday }: Calendar): number => (weekday === undefined ? 1 : 7) * DAY_MS
 
 /** Returns the time for which the end of a period is known after it: a period where the zone is that of a tenant, else a tenth. */
 const keptMs = (calendar: Calendar): number =>
   lengthOf(calendar) / (calendar.zones.length > 1 ? 1 : 10)
 
 /** Returns the first end of a period after an instant: the first moment at which clocks show the hour, or a later one. */
-export function endAfter(calendar: Calendar, key: string, now: number): number {
+function endAfter(calendar: Calendar, key: string, now: number): number {
   const { zones, weekday, hour } = calendar
   if (!Number.isFinite(now)) throw new TypeError(`${key}: ${now} is no time`)
   const isElsewhere = zones.length > 1 && key.includes(`:tenant=${ELSEWHERE}`)
