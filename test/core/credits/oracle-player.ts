@@ -1,4 +1,5 @@
 /* The oracle, as a player of histories. */
+import { NOON } from '../../support/times.ts'
 import type { Deploy, Player, Step } from './history.ts'
 import { Oracle } from './oracle.ts'
 import type { Terms } from './oracle-books.ts'
