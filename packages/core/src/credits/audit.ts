@@ -2,7 +2,8 @@
 import type { JournalEntry, JournalKind } from './journal.ts'
 import { MAX_ENTRIES, type CreditState, type Part } from '../algorithms/credit-state.ts'
 import { entriesOf } from './journal.ts'
-import { parseExport } from './export-text.ts'
+import { parseExport, type ReadExport } from './export-text.ts'
+import { GRANT_IDS_MS, MAX_GRANT_IDS } from './bounds.ts'
 
 /** A fault that `auditCredits` has found. */
 export interface CreditsFault {
@@ -49,7 +50,27 @@ export function auditCredits(
 /** Returns the faults of an account and of the entries that it has. */
 export const auditState = (state: CreditState): CreditsFault[] => {
   const entries = entriesOf(state.journal)
+  const kept = Math.min(state.sums.entries, MAX_ENTRIES)
+  if (entries.length < kept) return [missing(state.sums.entries - kept + 1, state.sums.entries)]
   return [...chainFaults(entries), ...endFaults(entries, state), ...accountFaults(state)]
+}
+
+/**
+ * Returns the faults of the ids in an export: each recent grant of the journal has its id, without which it would count again
+ * when it is repeated. Many ids may have been forgotten to make room.
+ */
+export function auditIds({ state, ids, at }: ReadExport): CreditsFault[] {
+  const isFull = Object.keys(ids).length > MAX_GRANT_IDS / 2
+  return entriesOf(state.journal).flatMap(({ seq, kind, units, id, at: grantedAt }) => {
+    const isRecent = grantedAt > at - GRANT_IDS_MS
+    if (id === undefined || (kind !== 'granted' && kind !== 'adjusted')) return []
+    const [, sum, known] = Object.hasOwn(ids, id) ? (ids[id] as string).split(' ') : []
+    if (known === undefined) {
+      return isRecent && !isFull ? [faultOf(seq, `the id of entry ${seq} is missing`)] : []
+    }
+    const isSame = sum === kind && Number(known) === units
+    return isSame ? [] : [faultOf(seq, `the id of entry ${seq} has another amount or kind`)]
+  })
 }
 
 const faultOf = (seq: number | undefined, text: string): CreditsFault => ({ seq, text })

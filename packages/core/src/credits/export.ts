@@ -4,7 +4,7 @@ import { systemClock } from '../clock.ts'
 import { InputError, type InputErrorCode } from '../errors.ts'
 import { ACCOUNT } from '../algorithms/credit-state.ts'
 import { fieldsOf } from './account-fields.ts'
-import { auditState } from './audit.ts'
+import { auditIds, auditState } from './audit.ts'
 import { parseExport, textOfExport, type ReadExport } from './export-text.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
@@ -152,7 +152,7 @@ function exportOf({ key, compiled }: Account, text: string): ReadExport {
   if (content.unit !== unit) {
     throw refusal('invalid_export', 'text', `is in ${content.unit}, and the policy counts ${unit}`)
   }
-  const [fault, ...others] = auditState(content.state)
+  const [fault, ...others] = [...auditState(content.state), ...auditIds(content)]
   if (!fault) return content
   const more = others.length > 0 ? `, and ${others.length} more` : ''
   throw refusal('invalid_export', 'text', `has a fault: ${fault.text}${more}`)

@@ -298,8 +298,9 @@ const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)
 function msOf(field: string, time: Instant): number {
   const isText = typeof time === 'string'
   // Without an offset, it would be another time in a process of another zone.
-  const ms = isText && !WITH_OFFSET.test(time) ? NaN : isText ? Date.parse(time) : Number(time)
-  if (!Number.isFinite(ms) || ms < 0 || ms > 8.64e15) {
+  let ms = time instanceof Date ? time.getTime() : time
+  if (isText) ms = WITH_OFFSET.test(time) ? Date.parse(time) : NaN
+  if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0 || ms > 8.64e15) {
     const rule = 'must be a Date, epoch milliseconds, or a text such as "2027-01-31T23:59:59Z"'
     throw invalid(field, rule)
   }
