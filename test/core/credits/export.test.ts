@@ -73,7 +73,33 @@ describe('a Redis that was lost', () => {
     expect(await codeOf(grant(other, ACME, { ...paid, amount: 51 }))).toBe('grant_differs')
     expect(await exportCredits(other, ACME)).toBe(text)
   })
+
+  it('is not restored from a text without an id or an entry, by which a payment would count again', async () => {
+    const { limiter, clock } = creditsIn(memory())
+    for (const id of ['one', 'two']) {
+      await grant(limiter, ACME, { amount: 50, id, at: clock(), kind: 'paid' })
+    }
+    const text = await exportCredits(limiter, ACME)
+    const edits = [
+      (content: ExportText) => delete content.ids.one,
+      (content: ExportText) => (content.ids.one = content.ids.one!.replace(' 50 ', ' 90 ')),
+      (content: ExportText) => delete content.account['entry:1'],
+    ]
+    for (const edit of edits) {
+      const content = JSON.parse(text) as ExportText
+      edit(content)
+      const { limiter: other } = creditsIn(memory(), clock)
+      expect(await codeOf(importCredits(other, ACME, JSON.stringify(content)))).toBe(
+        'invalid_export',
+      )
+    }
+  })
 })
+
+interface ExportText {
+  readonly account: Record<string, string>
+  readonly ids: Record<string, string>
+}
 
 /** Its stores run the steps in other ways: states in memory, Lua, a log on disk, an object for each key. */
 const KINDS = [

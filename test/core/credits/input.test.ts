@@ -20,6 +20,9 @@ describe('a mistake in a change of a balance', () => {
 
   it.each([
     [{ at: '2026-01-15T12:00:00' }, 'at: must be a Date'],
+    [{ at: null }, 'at: must be a Date'],
+    [{ at: [NOON] }, 'at: must be a Date'],
+    [{ expiresAt: null }, 'expiresAt: must be a Date'],
     [{ at: '2026-01-15' }, 'at: must be a Date'],
     [{ at: NOON + 2 * DAY }, 'at: must not be after tomorrow'],
     [{ at: NOON / 1_000 }, 'at: must be milliseconds, not seconds'],
