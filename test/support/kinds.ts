@@ -13,10 +13,19 @@ import {
   type Policy,
 } from '@sluice/core'
 import { calendar } from '@sluice/core/calendars'
+import { credits } from '@sluice/core/credits'
 import { fairShare } from '@sluice/core/fair-share'
 import { waitingLine } from '@sluice/core/waiting'
 
 const per = ['tenant'] as const
+
+/** The same balance for limiters of any `onStoreError`: the tables of kinds have no store that fails. */
+const whateverFails =
+  (policy: Policy<'tenant', 'request'>): Policy<'tenant', 'request'> =>
+  () =>
+    policy().map((rule) =>
+      Object.assign({}, rule, { balance: Object.assign({}, rule.balance, { accept() {} }) }),
+    )
 
 /** Makes a policy of each way to count, of this name and limit. */
 export const KINDS = {
@@ -64,6 +73,17 @@ export const KINDS = {
   'waiting line': (name: string, limit: Limit) =>
     waitingLine(slidingWindow({ name, limit, window: '1m', per })),
   'calls in flight': (name: string, limit: Limit) => concurrency({ name, limit, per }),
+  'allowance of credits': (name: string, limit: Limit) =>
+    whateverFails(
+      credits({
+        name,
+        ledger: name,
+        per,
+        unit: 'request',
+        unsettled: 'keep',
+        included: { amount: limit, resets: calendar({ every: 'day' }) },
+      }),
+    ),
   'sliding windows': (name: string, limit: Limit) =>
     slidingWindows({
       name,
@@ -75,3 +95,8 @@ export const KINDS = {
 export type Kind = keyof typeof KINDS
 
 export const KIND_NAMES = Object.keys(KINDS) as Kind[]
+
+/** The kinds that count a balance: no reset takes it, it has no line, and a log tells no grants. */
+export const BALANCES: readonly Kind[] = KIND_NAMES.filter((kind) =>
+  KINDS[kind]('p', 1)().some(({ balance }) => balance),
+)

@@ -1,3 +1,4 @@
+import { creditAlgorithm } from '@sluice/core/credits'
 import { createLimiter, fixedWindow, type StoreReply, type StoreRequest } from '@sluice/core'
 import {
   checkMessage,
@@ -14,7 +15,7 @@ import { KIND_NAMES, KINDS, type Kind } from '../../support/kinds.ts'
 import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
-const kinds = kindsOf()
+const kinds = kindsOf({ algorithms: [creditAlgorithm] })
 
 /** The kinds whose algorithms no place knows by name. */
 const UNKNOWN = new Set<Kind>([

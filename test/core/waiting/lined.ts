@@ -1,4 +1,4 @@
-import { KIND_NAMES, type Kind } from '../../support/kinds.ts'
+import { BALANCES, KIND_NAMES, type Kind } from '../../support/kinds.ts'
 
 /** Ways to count that cannot have a line. */
 export const UNLINED: readonly Kind[] = [
@@ -9,6 +9,7 @@ export const UNLINED: readonly Kind[] = [
   'fair shares',
   'calls in flight',
   'waiting line',
+  ...BALANCES,
 ]
 
 /** Ways to count that can have one. */

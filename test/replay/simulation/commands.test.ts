@@ -2,7 +2,7 @@ import { createLimiter, manualClock, type Policy } from '@sluice/core'
 import { compare, openLog, policySet } from '@sluice/replay'
 import { expect, it } from 'vitest'
 import { own, waits } from '../../commands/support.ts'
-import { KIND_NAMES, KINDS } from '../../support/kinds.ts'
+import { BALANCES, KIND_NAMES, KINDS } from '../../support/kinds.ts'
 import { NOON } from '../../support/times.ts'
 import { write } from '../support.ts'
 
@@ -31,10 +31,9 @@ type PoliciesOf = (limit: number) => readonly Policy[]
 
 const CASES: Readonly<Record<string, PoliciesOf>> = {
   ...Object.fromEntries(
-    KIND_NAMES.filter((kind) => kind !== 'calls in flight').map((kind): [string, PoliciesOf] => [
-      kind,
-      (limit) => [KINDS[kind]('p', limit)],
-    ]),
+    KIND_NAMES.filter((kind) => kind !== 'calls in flight' && !BALANCES.includes(kind)).map(
+      (kind): [string, PoliciesOf] => [kind, (limit) => [KINDS[kind]('p', limit)]],
+    ),
   ),
   'three policies': (limit) => [
     KINDS['daily cap']('daily', 100),
