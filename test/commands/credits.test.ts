@@ -5,13 +5,11 @@ import { adjust, balance, credits, grant, revoke, settleHold } from '@sluice/cor
 import { reserve, type Reservation } from '@sluice/core/reservations'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
-import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { DAY, HOUR, NOON } from '../support/times.ts'
+import { own } from './support.ts'
 
 const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8')
-// Not that of the other files: the first file that imports it ends it.
-const own = ownRedis()
 const ACME = { tenant: 'acme' }
 const UNIT = 'credit'
 
