@@ -186,7 +186,7 @@ function evictionAmong(answers: readonly Answer[], limiter: Limiter): Finding | 
   return {
     code: 'credits_evicted',
     text: `${text}. Of ${names}, ${loss}`,
-    remedy: `${remedy}. What is lost comes back from an export: sluice credits import FILE`,
+    remedy: `${remedy}. An export brings a lost balance back: sluice credits import FILE`,
   }
 }
 

@@ -8,7 +8,7 @@ import { parseJson } from '@sluice/core/internal/limiter'
 /** Options of `operatorHandler`. */
 export interface OperatorOptions {
   /**
-   * The secret that the `sluice` command sends, of 32 characters or more. Whoever has it may read and change every count
+   * The secret that the `sluice` command sends, of 32 characters or more. Its holder may read and change every count
    * and setting.
    */
   readonly token: string

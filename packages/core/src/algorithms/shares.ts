@@ -46,7 +46,7 @@ export const sharesAlgorithm: Algorithm<Shares> = {
       const lent = lendable(shares, at, limit)
       const known = member && isActive(member, at) ? member : undefined
       const part = amount(partLevel(shares, at, lent, claim, known), claim)
-      // Whoever uses nothing may begin, or one with a small part would never get anything.
+      // A tenant that uses nothing may begin, or one with a small part would never get anything.
       const own = used === 0 ? limit : Math.min(limit, total + Math.floor(part) - used)
       // After a whole slot without a charge, the loans are out of date: one may be made beyond them.
       const mayBorrow = used < Math.max(part, amount(shares.loans, claim)) || at - shares.slot > 1

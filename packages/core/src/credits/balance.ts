@@ -2,7 +2,6 @@ import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import { CreditAccount } from '../algorithms/credit-account.ts'
 import { byPosition, INCLUDED, lotFacts } from '../algorithms/credit-state.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
 import { decide } from '../limiter/decide.ts'
 import { readAccount } from './read-account.ts'
 import { accountIn, type CreditsChoice } from './find-credits.ts'
@@ -69,8 +68,7 @@ export async function balance<Dimension extends string>(
   subject: Subject<NoInfer<Dimension>>,
   options: CreditsChoice = {},
 ): Promise<Balance> {
-  assertKnownOptions('balance', options, ['policy'])
-  const account = await accountIn(limiter, subject, options)
+  const account = await accountIn(limiter, subject, options, ['balance'])
   const { runtime, compiled } = account
   const cost = Object.fromEntries([...runtime.program.units].map((unit) => [unit, 0]))
   // Its plan, settings and periods say what the allowance is.

@@ -36,13 +36,13 @@ end
 if at < now - ${GRANT_IDS_MS} then return changed('grant_too_old') end
 local expires = tonumber(string.match(lot, '^%d+:%d+:(%d+):'))
 if units > 0 and expires > 0 and expires <= now then return changed('grant_expired') end
+local old = {}
 if redis.call('HLEN', idsKey) >= ${MAX_GRANT_IDS} then
-  local rows, old = redis.call('HGETALL', idsKey), {}
+  local rows = redis.call('HGETALL', idsKey)
   for row = 1, #rows, 2 do
     if knownOf(rows[row + 1]).at < now - ${GRANT_IDS_MS} then old[#old + 1] = rows[row] end
   end
   if #rows / 2 - #old >= ${MAX_GRANT_IDS} then return changed('too_many_grants') end
-  for from = 1, #old, 1000 do redis.call('HDEL', idsKey, unpack(old, from, math.min(from + 999, #old))) end
 end
 local isNew, total = true, a.included
 for _, one in ipairs(account.lots) do
@@ -55,6 +55,7 @@ a[sum] = a[sum] + units
 account.log(sum, units, units > 0 and lot or '-', more)
 if units > 0 then account.put(lot, units) else account.take(-units) end
 account.save()
+for from = 1, #old, 1000 do redis.call('HDEL', idsKey, unpack(old, from, math.min(from + 999, #old))) end
 note(id, at, sum, units, -1, 0, lot)
 redis.call('PEXPIRE', idsKey, ${GRANT_IDS_MS + DAY_MS} + slack)
 return changed('applied', units)

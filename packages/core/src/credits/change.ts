@@ -4,11 +4,12 @@ import type { LuaOperationKind } from '../lua/twins.ts'
 import { CreditAccount } from '../algorithms/credit-account.ts'
 import { byPosition, lotFacts, type CreditState } from '../algorithms/credit-state.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
+import type { Refusal } from './refusals.ts'
 import { GRANT_SCRIPT, REVOKE_SCRIPT, SETTLE_HOLD_SCRIPT } from './change-lua.ts'
 import { GRANT_IDS_MS, MAX_GRANT_IDS, MAX_LOTS } from './bounds.ts'
 
 /** The time of a step, and the params of its policy. */
-interface Timed {
+export interface Timed {
   readonly now: number
   readonly clockIsInjected: boolean
   readonly params: readonly number[]
@@ -39,17 +40,7 @@ export interface HoldSettlement extends Timed {
 }
 
 /** The outcome of a step. */
-export type Outcome =
-  | 'applied'
-  | 'repeated'
-  | 'grant_too_old'
-  | 'grant_expired'
-  | 'grant_differs'
-  | 'grant_unknown'
-  | 'too_many_grants'
-  | 'too_many_lots'
-  | 'balance_too_large'
-  | 'hold_unknown'
+type Outcome = 'applied' | 'repeated' | 'hold_unknown' | Refusal
 
 /** The effect of a step: units moved, and of these those that are a debt; then the balance. */
 export interface Change {
@@ -101,8 +92,8 @@ export const GRANT: LuaOperationKind<Change, Grant> = {
     if (at < now - GRANT_IDS_MS) return changed(account, 'grant_too_old')
     const { expires } = lotFacts(lot)
     if (units > 0 && expires > 0 && expires <= now) return changed(account, 'grant_expired')
-    if (ids.size >= MAX_GRANT_IDS) dropOld(ids, now)
-    if (ids.size >= MAX_GRANT_IDS) return changed(account, 'too_many_grants')
+    const old = ids.size >= MAX_GRANT_IDS ? oldIn(ids, now) : []
+    if (ids.size - old.length >= MAX_GRANT_IDS) return changed(account, 'too_many_grants')
     const isNew = account.lots.every(({ name }) => name !== lot)
     if (units > 0 && isNew && account.lots.length >= MAX_LOTS) {
       return changed(account, 'too_many_lots')
@@ -113,6 +104,7 @@ export const GRANT: LuaOperationKind<Change, Grant> = {
     account.journal.log(sum, units, units > 0 ? lot : '-', more)
     if (units > 0) account.put(lot, units)
     else account.take(-units)
+    for (const one of old) ids.delete(one)
     ids.set(id, textOf({ at, sum, units, taken: -1, owed: 0, lot }))
     store(states, key, account)
     keepIds(states, idsKey, ids)
@@ -180,7 +172,7 @@ export const SETTLE_HOLD: LuaOperationKind<Change, HoldSettlement> = {
     if (position === undefined) return changed(account, 'hold_unknown')
     account.settle(Number(position), units)
     store(states, key, account)
-    // Whoever still has the reservation must not settle it again.
+    // A process that still has the reservation must not settle it again.
     states.set(mark, { state: undefined, expiresAt: now })
     return changed(account, 'applied', units)
   },
@@ -212,11 +204,9 @@ const idsIn = (states: StateMap, key: string, now: number): Map<string, string> 
 const keepIds = (states: StateMap, key: string, ids: ReadonlyMap<string, string>): void =>
   states.set(key, { state: ids, expiresAt: Infinity })
 
-function dropOld(ids: Map<string, string>, now: number): void {
-  for (const [id, text] of ids) {
-    if (knownOf(text).at < now - GRANT_IDS_MS) ids.delete(id)
-  }
-}
+/** Returns the ids that need not be known any longer. */
+const oldIn = (ids: ReadonlyMap<string, string>, now: number): string[] =>
+  [...ids.keys()].filter((id) => knownOf(ids.get(id) as string).at < now - GRANT_IDS_MS)
 
 function changed(account: CreditAccount, outcome: Outcome, units = 0, owed = 0): Change {
   const { held, debt } = account.sums

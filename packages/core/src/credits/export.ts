@@ -29,7 +29,7 @@ export async function exportCredits<Dimension extends string>(
   subject: Subject<NoInfer<Dimension>>,
   options: CreditsChoice = {},
 ): Promise<string> {
-  const account = await accountIn(limiter, subject, options)
+  const account = await accountIn(limiter, subject, options, ['exportCredits'])
   const { now, state, ids } = await readAccount(account, true)
   if (!state)
     throw refusal('balance_unknown', 'subject', 'has no balance: nothing was granted to it')
@@ -47,7 +47,7 @@ export async function exportCredits<Dimension extends string>(
 /**
  * Returns the journal in a text of `exportCredits`: the newest 2,000 entries at the time of the export.
  *
- * @throws InputError `invalid_export` When it is no such text.
+ * @throws InputError `invalid_export` when the text is none of `exportCredits`.
  * @example
  * const faults = auditCredits(exportedJournal(text), { account: text })
  */
@@ -81,7 +81,7 @@ export async function importCredits<Dimension extends string>(
   text: string,
   options: CreditsChoice = {},
 ): Promise<CreditsImport> {
-  const account = await accountIn(limiter, subject, options)
+  const account = await accountIn(limiter, subject, options, ['importCredits'])
   const { at, account: fields, ids } = exportOf(account, text)
   const { runtime, key, idsKey } = account
   const { store, clock, clockIsInjected } = runtime
@@ -119,10 +119,10 @@ export interface DeleteOptions extends CreditsChoice {
 export async function deleteCredits<Dimension extends string>(
   limiter: AnyLimiter<Dimension>,
   subject: Subject<NoInfer<Dimension>>,
-  { confirm, ...options }: DeleteOptions,
+  options: DeleteOptions,
 ): Promise<void> {
-  const account = await accountIn(limiter, subject, options)
-  const { account: fields, state } = exportOf(account, confirm)
+  const account = await accountIn(limiter, subject, options, ['deleteCredits', 'confirm'])
+  const { account: fields, state } = exportOf(account, options.confirm)
   if (Object.keys(state.holds).length > 0) {
     const reason =
       'has open reservations, and nothing was deleted: balance lists them, and settleHold settles them'

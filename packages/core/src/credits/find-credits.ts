@@ -3,7 +3,7 @@ import type { Subject } from '../subject.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { keysOf } from '../limiter/resolve.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
-import { assertOneOf, invalidOption } from '../internal/validation.ts'
+import { assertKnownOptions, assertOneOf, invalidOption } from '../internal/validation.ts'
 import { digestLongValues } from '../subject.ts'
 
 /** The choice of a policy, for a limiter with several of `credits`. */
@@ -24,15 +24,19 @@ export interface Account {
 /**
  * Finds the balance of a subject.
  *
- * @throws ConfigError When the limiter has no credits, or `policy` names none of them.
+ * @param call The function that asks, and the names of its options beside `policy`.
+ * @throws ConfigError When an option is unknown, the limiter has no credits, or `policy` names none of them.
  * @throws InputError When the subject lacks a dimension.
  */
 export async function accountIn(
   limiter: object,
   subject: Subject,
-  { policy }: CreditsChoice,
+  options: CreditsChoice,
+  [name, ...known]: readonly [name: string, ...known: string[]],
 ): Promise<Account> {
+  assertKnownOptions(name, options, [...known, 'policy'])
   assertSubject(subject)
+  const { policy } = options
   const runtime = runtimeOf(limiter)
   const { program } = runtime
   const all = program.compiled.filter((one) => one.policy.algorithm.traits?.balance)

@@ -1,31 +1,13 @@
 import type { Limiter } from '../limiter/limiter.ts'
-import type { LuaOperationKind } from '../lua/twins.ts'
 import type { Subject } from '../subject.ts'
-import { systemClock } from '../clock.ts'
-import { InputError, type InputErrorCode } from '../errors.ts'
-import { assertKnownOptions, isUnits, MAX_UNITS } from '../internal/validation.ts'
+import { isUnits, MAX_UNITS } from '../internal/validation.ts'
 import { lotName } from '../algorithms/credit-state.ts'
 import { markKey } from '../reservations/reservation-data.ts'
 import { DAY_MS } from './bounds.ts'
-import { GRANT, REVOKE, SETTLE_HOLD, type Change, type Outcome } from './change.ts'
+import { GRANT, REVOKE, SETTLE_HOLD } from './change.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
-
-/** A time: a `Date`, an ISO 8601 text with an offset or `Z`, or epoch milliseconds. */
-export type Instant = Date | string | number
-
-/** A balance after a change. Units are those of the policy, such as micro-dollars. */
-export interface CreditsChange {
-  /** True if this call made the change, false if an earlier one with this id had. */
-  readonly applied: boolean
-  /** Units granted, corrected, revoked or settled. */
-  readonly units: number
-  /** Units that a charge may take now. */
-  readonly available: number
-  /** Units of open reservations, also of those whose time is over. */
-  readonly held: number
-  /** Units used beyond what there was. The next grant pays them first. */
-  readonly debt: number
-}
+import { assertId, invalid, msOf, noteOf, type Instant } from './grant-input.ts'
+import { runChange, type CreditsChange } from './run-change.ts'
 
 /** Options of `grant`. */
 export interface GrantOptions extends CreditsChoice {
@@ -66,8 +48,7 @@ export async function grant<Dimension extends string>(
   subject: Subject<NoInfer<Dimension>>,
   options: GrantOptions,
 ): Promise<CreditsChange> {
-  assertKnownOptions('grant', options, GRANT_OPTIONS)
-  const account = await accountIn(limiter, subject, options)
+  const account = await accountIn(limiter, subject, options, GRANT_OPTIONS)
   const { amount, id, kind, priority = 100, reason } = options
   if (!isUnits(amount) || amount < 1)
     throw invalid('amount', `must be units from 1 to ${MAX_UNITS}`)
@@ -95,6 +76,7 @@ export async function grant<Dimension extends string>(
 }
 
 const GRANT_OPTIONS = [
+  'grant',
   'amount',
   'id',
   'at',
@@ -103,8 +85,7 @@ const GRANT_OPTIONS = [
   'priority',
   'kind',
   'reason',
-  'policy',
-]
+] as const
 
 /** Options of `adjust`. */
 export interface AdjustOptions extends CreditsChoice {
@@ -131,9 +112,9 @@ export async function adjust<Dimension extends string>(
   subject: Subject<NoInfer<Dimension>>,
   options: AdjustOptions,
 ): Promise<CreditsChange> {
-  assertKnownOptions('adjust', options, ['amount', 'id', 'at', 'reason', 'policy'])
+  const known = ['adjust', 'amount', 'id', 'at', 'reason'] as const
+  const account = await accountIn(limiter, subject, options, known)
   const { amount, id, at, reason } = options
-  const account = await accountIn(limiter, subject, options)
   if (!isUnits(Math.abs(amount)) || amount === 0) {
     throw invalid('amount', 'must be a whole number of units, above or below 0')
   }
@@ -165,11 +146,10 @@ export async function revoke<Dimension extends string>(
   id: string,
   options: RevokeOptions = {},
 ): Promise<CreditsChange> {
-  assertKnownOptions('revoke', options, ['debt', 'reason', 'policy'])
-  const account = await accountIn(limiter, subject, options)
+  const account = await accountIn(limiter, subject, options, ['revoke', 'debt', 'reason'])
   assertId(id)
   const data = { id, owes: options.debt === true, more: noteOf(id, options.reason) }
-  return change(account, REVOKE, data, account.idsKey)
+  return runChange(account, REVOKE, data, account.idsKey)
 }
 
 /**
@@ -190,11 +170,10 @@ export async function settleHold<Dimension extends string>(
   units: number,
   options: CreditsChoice = {},
 ): Promise<CreditsChange> {
-  assertKnownOptions('settleHold', options, ['policy'])
-  const account = await accountIn(limiter, subject, options)
+  const account = await accountIn(limiter, subject, options, ['settleHold'])
   assertId(id)
   if (!isUnits(units)) throw invalid('units', `must be units from 0 to ${MAX_UNITS}`)
-  return change(account, SETTLE_HOLD, { id, units }, markKey(id))
+  return runChange(account, SETTLE_HOLD, { id, units }, markKey(id))
 }
 
 interface Added {
@@ -212,103 +191,5 @@ async function addUnits(account: Account, { at, reason, ...added }: Added): Prom
   // The id of a grant must be known for as long as it may be repeated.
   if (time > account.runtime.clock() + DAY_MS) throw invalid('at', 'must not be after tomorrow')
   const data = { ...added, at: time, more: noteOf(added.id, reason) }
-  return change(account, GRANT, data, account.idsKey)
+  return runChange(account, GRANT, data, account.idsKey)
 }
-
-/** Runs a step on an account, whose second key is `other`. @throws InputError When it is refused. */
-async function change<Data extends { readonly id: string }>(
-  { runtime, compiled, key }: Account,
-  kind: LuaOperationKind<Change, Data & TimedData>,
-  data: Data,
-  other: string,
-): Promise<CreditsChange> {
-  const { store, clock, clockIsInjected } = runtime
-  const { params } = compiled.policy
-  const { outcome, units, available, held, debt } = await store.run({
-    kind,
-    keys: [key, other],
-    near: [key],
-    data: { ...data, now: clock(), clockIsInjected, params },
-    startedAt: systemClock(),
-  })
-  const refusal = REFUSALS[outcome]
-  if (refusal) throw new InputError(refusal.code, refusal.field ?? 'id', refusal.message)
-  return { applied: outcome === 'applied', units, available, held, debt }
-}
-
-interface TimedData {
-  readonly now: number
-  readonly clockIsInjected: boolean
-  readonly params: readonly number[]
-}
-
-const REFUSALS: Partial<
-  Record<
-    Outcome,
-    { readonly code: InputErrorCode; readonly message: string; readonly field?: string }
-  >
-> = {
-  grant_expired: {
-    code: 'grant_expired',
-    message: 'has passed: what was granted would be gone at once',
-    field: 'expiresAt',
-  },
-  grant_too_old: {
-    code: 'grant_too_old',
-    message: 'is of a grant of more than 90 days ago, whose id may be forgotten; use adjust',
-  },
-  grant_differs: {
-    code: 'grant_differs',
-    message: 'was used for another amount, lot or kind of change; nothing was changed',
-  },
-  grant_unknown: {
-    code: 'grant_unknown',
-    message: 'is of no grant of the last 90 days; use adjust',
-  },
-  too_many_grants: {
-    code: 'too_many_grants',
-    message: 'is one too many: a balance knows 10,000 ids of the last 90 days',
-  },
-  too_many_lots: {
-    code: 'too_many_lots',
-    message: 'would begin lot 65: round it, or use fewer priorities, so that grants share a lot',
-    field: 'expiresAt',
-  },
-  balance_too_large: {
-    code: 'balance_too_large',
-    message: `would take the balance above ${MAX_UNITS} units`,
-    field: 'amount',
-  },
-}
-
-function noteOf(id: string, reason: string | undefined): string {
-  if (reason === undefined) return JSON.stringify({ id })
-  if (typeof reason !== 'string') throw invalid('reason', 'must be a text')
-  return JSON.stringify({ id, reason: reason.slice(0, 500) })
-}
-
-function assertId(id: unknown): void {
-  if (typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)) return
-  throw invalid('id', 'must be 1 to 128 printable ASCII characters without spaces')
-}
-
-const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
-
-/** Returns a time in epoch ms. @throws InputError When it is none. */
-function msOf(field: string, time: Instant): number {
-  const isText = typeof time === 'string'
-  // Without an offset, it would be another time in a process of another zone.
-  let ms = time instanceof Date ? time.getTime() : time
-  if (isText) ms = WITH_OFFSET.test(time) ? Date.parse(time) : NaN
-  if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0 || ms > 8.64e15) {
-    const rule = 'must be a Date, epoch milliseconds, or a text such as "2027-01-31T23:59:59Z"'
-    throw invalid(field, rule)
-  }
-  if (typeof time === 'number' && time > 1e8 && time < 1e11) {
-    throw invalid(field, 'must be milliseconds, not seconds')
-  }
-  return Math.floor(ms)
-}
-
-const invalid = (field: string, message: string): InputError =>
-  new InputError('invalid_grant', field, message)

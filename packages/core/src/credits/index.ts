@@ -5,11 +5,11 @@ export {
   revoke,
   settleHold,
   type AdjustOptions,
-  type CreditsChange,
   type GrantOptions,
-  type Instant,
   type RevokeOptions,
 } from './grants.ts'
+export type { Instant } from './grant-input.ts'
+export type { CreditsChange } from './run-change.ts'
 export { lowBalance, type LowBalance, type LowBalanceOptions } from './low-balance.ts'
 export { balance, type Balance, type BalanceLot, type OpenHold } from './balance.ts'
 export type { CreditsChoice } from './find-credits.ts'

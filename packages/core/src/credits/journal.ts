@@ -66,7 +66,7 @@ export async function journal<Dimension extends string>(
   subject: Subject<NoInfer<Dimension>>,
   options: JournalOptions = {},
 ): Promise<JournalEntry[]> {
-  const account = await accountIn(limiter, subject, options)
+  const account = await accountIn(limiter, subject, options, ['journal', 'after', 'limit'])
   const { after, limit = MAX_READ } = options
   if (after !== undefined && (!Number.isSafeInteger(after) || after < 0)) {
     throw new InputError('invalid_grant', 'after', 'must be the number of an entry, or 0')

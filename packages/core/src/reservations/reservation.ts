@@ -59,7 +59,7 @@ export function createReservation<Unit extends string>(
     },
     cancel: () => settle(data, runtime, () => 0, telling),
     toJSON() {
-      // Whoever gets the data may settle it, and this process does not hear of that.
+      // Another process that gets the data may settle it, and this one does not hear of that.
       unansweredOf(runtime).delete(data.id)
       return data
     },
