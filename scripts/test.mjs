@@ -33,7 +33,7 @@ for (const need of SUITES[suite]?.needs ?? []) {
     missing.push(error.message)
   }
 }
-// Whoever runs two suites side by side has built all before, and says so.
+// A gate that runs two suites side by side has built all before, and says so.
 const isBuilt = Boolean(env.TEST_BUILT)
 const status =
   (!isBuilt && run('turbo', ['run', 'build', ...filters, '--output-logs=errors-only'])) ||

@@ -8,7 +8,7 @@ const clausesIn = (text: string): string[] =>
   Array.from(
     text
       .replaceAll(/\s+/g, ' ')
-      .matchAll(/(?:^|[.!?:] |\| |- )\**((?:What|Whom?|Whose) [^.?!]*[.?!]?)/g),
+      .matchAll(/(?:^|[.!?:] |\| |- )\**((?:What|Whatever|Whom?|Whoever|Whose) [^.?!]*[.?!]?)/g),
     ([, sentence = '']) => sentence,
   ).filter((sentence) => !sentence.endsWith('?'))
 
@@ -47,7 +47,7 @@ it.each([
   ['{test,apps,scripts}/**/*.{ts,tsx,mjs}', commentsOf],
   ['docs/**/*.md', proseOf],
   ['{.,packages/*}/*.md', proseOf],
-])('no sentence of %s begins with What, Who or Whose', (pattern, parts) => {
+])('no sentence of %s begins with What, Who, Whose, Whatever or Whoever', (pattern, parts) => {
   const [files, clauses] = found(pattern, parts)
   expect(files).toBeGreaterThan(5)
   expect(clauses).toEqual([])
@@ -58,6 +58,8 @@ it.each([
   ['/* Says it. Who asks is told. */', 1],
   ['/** Says\n * more. Whose\n * it is matters. */', 1],
   ['// What fails is logged.', 1],
+  ['// Whoever asks is told.', 1],
+  ['// Whatever fails is logged.', 1],
   ['/** What is left? */', 0],
   ['/** Says what is left, and who asks. */', 0],
 ])('finds them in %s', (source, count) => {

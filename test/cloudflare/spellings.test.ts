@@ -30,7 +30,7 @@ describe.each([
     const afterwards = await ask(canonical, one)
     await ask(canonical, other)
     const spent = await ask(spelling, other)
-    // Whatever runs the model has spent the budget of the path, and runs nothing once it is spent.
+    // A spelling that runs the model has spent the budget of the path, and runs nothing once it is spent.
     expect({ status, spent: spent.ran, left: ran && afterwards.status === 200 }).toEqual({
       status: expect.toBeOneOf([200, 400]) as number,
       spent: false,

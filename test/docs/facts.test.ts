@@ -97,7 +97,7 @@ describe('facts of the outside world', () => {
   })
 })
 
-// A test does not fail by the calendar alone. Whoever runs it reads what is due.
+// A test does not fail by the calendar alone. Its reader sees the facts that are due.
 for (const [fact, url, day] of dueFacts(Date.now())) {
   console.warn(`Read again: ${fact}, ${url} (${day})`)
 }

@@ -188,7 +188,7 @@ describe('live prices', () => {
         expect(allowed).toContain(charged)
         expect(charged).toBeGreaterThanOrEqual(index < calls / 2 ? began : 0)
       }
-      // Whoever begins now, begins with the new prices.
+      // A call that begins now begins with the new prices.
       await isolates[0]?.call('known', `last-${round}`)
       expect(await operator.charged(`last-${round}`)).toBe(costAt(after))
       before = after

@@ -1,6 +1,18 @@
 import { createLimiter, manualClock } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
-import { adjust, balance, credits, grant, revoke, settleHold } from '@sluice/core/credits'
+import * as entry from '@sluice/core/credits'
+import {
+  adjust,
+  balance,
+  credits,
+  deleteCredits,
+  exportCredits,
+  grant,
+  importCredits,
+  journal,
+  revoke,
+  settleHold,
+} from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { stop } from '@sluice/core/operator'
 import { describe, expect, it } from 'vitest'
@@ -37,14 +49,25 @@ describe('a mistake in a change of a balance', () => {
   it('is told for unknown options of each function', async () => {
     const options = { dept: true } as never
     const at = { amount: 1, id: 'a', at: NOON, reason: 'r' }
-    for (const call of [
-      revoke(limiter, ACME, 'p1', options),
-      settleHold(limiter, ACME, 'h', 0, options),
-      adjust(limiter, ACME, { ...at, dept: true } as never),
-      balance(limiter, ACME, options),
-    ]) {
-      await expect(call).rejects.toThrow('dept: unknown option')
+    const calls = {
+      grant: () => grant(limiter, ACME, { ...TOP_UP, dept: true } as never),
+      revoke: () => revoke(limiter, ACME, 'p1', options),
+      settleHold: () => settleHold(limiter, ACME, 'h', 0, options),
+      adjust: () => adjust(limiter, ACME, { ...at, dept: true } as never),
+      balance: () => balance(limiter, ACME, options),
+      journal: () => journal(limiter, ACME, options),
+      exportCredits: () => exportCredits(limiter, ACME, options),
+      importCredits: () => importCredits(limiter, ACME, '{}', options),
+      deleteCredits: () => deleteCredits(limiter, ACME, { confirm: '{}', dept: true } as never),
     }
+    for (const [name, call] of Object.entries(calls)) {
+      await expect(call()).rejects.toThrow(`${name}.dept: unknown option`)
+    }
+    // A new function of a balance joins them.
+    const taking = Object.entries(entry).filter(
+      ([, one]) => one.constructor.name === 'AsyncFunction',
+    )
+    expect(Object.keys(calls).toSorted()).toEqual(taking.map(([name]) => name).toSorted())
   })
 
   it('names the amount that takes a balance above the most', async () => {

@@ -1,5 +1,5 @@
 import { manualClock } from '@sluice/core'
-import { grant } from '@sluice/core/credits'
+import { exportCredits, grant } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
@@ -28,6 +28,13 @@ describe.each(['memory', 'redis'] as const)('a balance in %s', (name) => {
       code: 'too_many_grants',
     })
     clock.advance(1)
+    // There is room now, but a refusal writes nothing.
+    const before = await exportCredits(limiter, ACME)
+    const tooLarge = { ...now, amount: 10 ** 14, id: 'large' }
+    await expect(grant(limiter, ACME, tooLarge)).rejects.toMatchObject({
+      code: 'balance_too_large',
+    })
+    expect(await exportCredits(limiter, ACME)).toBe(before)
     expect((await grant(limiter, ACME, { ...now, id: 'more' })).applied).toBe(true)
     expect((await lawful(limiter)).balance).toBe(10_001)
   })

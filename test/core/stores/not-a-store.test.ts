@@ -12,7 +12,7 @@ const policies = [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['te
 /** A store in memory, in which something else is in the place of a method. */
 const without = (method: keyof Store) => ({ ...memory(), [method]: undefined })
 
-/** Whatever takes a store, by the option that an error names. */
+/** The functions that take a store, by the option that an error names. */
 const TAKERS: Readonly<Record<string, (store: Store) => unknown>> = {
   store: (store) => createLimiter({ store, policies }),
   'cacheDenials.store': (store) => cacheDenials(store),
