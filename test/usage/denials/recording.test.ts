@@ -12,6 +12,7 @@ import {
 } from '@sluice/usage/denials'
 import { describe, expect, it, vi } from 'vitest'
 import { collectProblems, setUp } from '../../support/limiters.ts'
+import { PATIENTLY } from '../../support/patience.ts'
 import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { DAY, NOON } from '../../support/times.ts'
 import { Watched } from '../../support/watched-store.ts'
@@ -236,7 +237,12 @@ describe('what goes wrong', () => {
       await vi.advanceTimersByTimeAsync(20_000)
       await app(sent())
       await vi.advanceTimersByTimeAsync(5_000)
-      expect(await readDenial(limiter, 'acme', first)).toMatchObject({ id: first })
+      // Hashing the tenant takes a real moment.
+      vi.useRealTimers()
+      await vi.waitFor(
+        async () => expect(await readDenial(limiter, 'acme', first)).toMatchObject({ id: first }),
+        PATIENTLY,
+      )
     } finally {
       vi.useRealTimers()
     }
