@@ -8,16 +8,29 @@ const read = (file: string): string => readFileSync(root + file, 'utf8')
 const page = read('docs/facts.md')
 const [facts = '', retired = ''] = page.split('## Retired')
 
-/** The cells of the rows of all tables in a text. */
-const rowsOf = (text: string): string[][] =>
-  Array.from(text.matchAll(/^\| (?!---|-+ )(.*) \|$/gm), ([, row = '']) =>
-    row.split(' | ').map((cell) => cell.trim()),
-  ).filter(([first]) => first !== 'fact' && first !== 'retired words')
+interface Fact {
+  readonly fact: string
+  readonly url: string
+  readonly day: string
+  /** The files above its list. */
+  readonly uses: readonly string[]
+}
 
-const FACTS = rowsOf(facts)
-const RETIRED = rowsOf(retired)
 const quoted = (cell = ''): string[] =>
   Array.from(cell.matchAll(/`([^`]+)`/g), ([, text = '']) => text)
+
+const FACTS: Fact[] = facts.split(/^(?=`)/m).flatMap((list) => {
+  const uses = quoted(/^`.*:$/m.exec(list)?.[0])
+  return Array.from(
+    list.matchAll(/^- (\S+): \[(.*)\]\((\S+)\)$/gm),
+    ([, day = '', fact = '', url = '']) => ({ fact, url, day, uses }),
+  )
+})
+/** Each has the words, in backticks, and a link to the page that says otherwise. */
+const RETIRED = Array.from(
+  retired.matchAll(/^- \S+: (.*)\[(.*)\]\(\S+\)$/gm),
+  ([, words = '', instead = '']) => ({ words: quoted(words), instead }),
+)
 
 /** Files whose sentences may rest on a fact: docs, READMEs, examples, apps and the code that is published. */
 const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
@@ -46,25 +59,26 @@ const urlsOf = (text: string): string[] =>
   )
 
 /** Returns the facts that were read more than half a year before a time. */
-function dueFacts(nowMs: number): string[][] {
-  return FACTS.filter(([, , day = '']) => Date.parse(day) < nowMs - 183 * 86_400_000)
+function dueFacts(nowMs: number): Fact[] {
+  return FACTS.filter(({ day }) => Date.parse(day) < nowMs - 183 * 86_400_000)
 }
 
 describe('facts of the outside world', () => {
   it('have a page, the day on which it was read, and where they are used', () => {
-    expect(FACTS.length).toBeGreaterThan(60)
-    for (const [fact, url = '', day = '', uses = ''] of FACTS) {
+    expect(FACTS.length).toBeGreaterThan(120)
+    expect(FACTS).toHaveLength(facts.match(/^- /gm)?.length ?? 0)
+    for (const { fact, url, day, uses } of FACTS) {
       const date = new Date(day).toISOString().slice(0, 10)
       expect([fact, new URL(url).protocol, date]).toEqual([fact, 'https:', day])
-      expect([fact, quoted(uses).length > 0]).toEqual([fact, true])
-      for (const file of quoted(uses)) expect([file, existsSync(root + file)]).toEqual([file, true])
+      expect([fact, uses.length > 0]).toEqual([fact, true])
+      for (const file of uses) expect([file, existsSync(root + file)]).toEqual([file, true])
     }
-    const pages = FACTS.map(([, url]) => url)
+    const pages = FACTS.map(({ url }) => url)
     expect(pages.filter((url, index) => pages.indexOf(url) !== index)).toEqual([])
   })
 
   it('are listed, if code or docs name their page', () => {
-    const listed = new Set(FACTS.map(([, url = '']) => url.replace(/[#/]$/, '')))
+    const listed = new Set(FACTS.map(({ url }) => url.replace(/[#/]$/, '')))
     const lacking = files.flatMap((file) =>
       urlsOf(read(file))
         .filter((url) => isPage(url) && !listed.has(url.replace(/[#/]$/, '')))
@@ -75,9 +89,8 @@ describe('facts of the outside world', () => {
 
   it('that are retired are said nowhere', () => {
     expect(RETIRED.length).toBeGreaterThan(5)
-    const words = RETIRED.flatMap(([cell, instead = '']) =>
-      quoted(cell).map((word) => [word, instead] as const),
-    )
+    expect(RETIRED).toHaveLength(retired.match(/^- /gm)?.length ?? 0)
+    const words = RETIRED.flatMap((one) => one.words.map((word) => [word, one.instead] as const))
     expect(words.length).toBeGreaterThanOrEqual(RETIRED.length)
     const said = files.flatMap((file) => {
       const text = read(file)
@@ -89,7 +102,7 @@ describe('facts of the outside world', () => {
   })
 
   it('are due half a year after the day on which they were read', () => {
-    const newest = FACTS.map(([, , day = '']) => day)
+    const newest = FACTS.map(({ day }) => day)
       .toSorted()
       .at(-1)
     expect(dueFacts(Date.parse(`${newest}T12:00:00Z`)).length).toBeLessThan(FACTS.length)
@@ -98,7 +111,7 @@ describe('facts of the outside world', () => {
 })
 
 // A test does not fail by the calendar alone. Its reader sees the facts that are due.
-for (const [fact, url, day] of dueFacts(Date.now())) {
+for (const { fact, url, day } of dueFacts(Date.now())) {
   console.warn(`Read again: ${fact}, ${url} (${day})`)
 }
 

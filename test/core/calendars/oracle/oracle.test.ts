@@ -76,7 +76,7 @@ describe('the oracle', () => {
   it('has the newest version that the page of facts names, as it was read that day or before', () => {
     const page = readFileSync(new URL('../../../../docs/facts.md', import.meta.url), 'utf8')
     const row = page.split('\n').find((line) => line.includes('moment/moment-timezone')) ?? ''
-    const [, newestThere, day = ''] = /newest is (\w+)\..*\| (\d{4}-\d\d-\d\d) /.exec(row) ?? []
+    const [, day = '', newestThere] = /(\d{4}-\d\d-\d\d): .*newest is (\w+),/.exec(row) ?? []
     expect(newestThere).toBe(VERSIONS.at(-1))
     expect(Date.parse(day)).toBeGreaterThanOrEqual(Date.parse(tzdata.read))
   })
