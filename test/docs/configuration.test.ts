@@ -55,12 +55,13 @@ describe('a limit of its own for each tenant', () => {
 describe('a limit that is raised for a time', () => {
   it('falls back at its end, or when it is ended', async () => {
     vi.useFakeTimers({ now: Date.UTC(2026, 10, 27, 9), toFake: ['Date'] })
-    const { limiter, raise, raised, endRaise } = await blockOf<{
-      limiter: Limiter
+    const { limiter } = await blockOf<{ limiter: Limiter }>('configuration.md', 'limits.ts')
+    const { change, raise, raised, endRaise } = await importBlock<{
+      change: () => Promise<void>
       raise: (tenant: string, until: Date) => Promise<void>
       raised: (tenant: string) => Promise<readonly unknown[]>
       endRaise: (tenant: string) => Promise<void>
-    }>('configuration.md', 'raise.ts')
+    }>(folder, 'configuration.md', 'raise.ts', { "'./limits'": "'./limits.ts'" })
     const until = new Date('2026-11-28T18:00Z')
     const limits = async () => [
       limitsIn(await limiter.check({ tenant: 'acme' }))['rpm'],
@@ -83,6 +84,8 @@ describe('a limit that is raised for a time', () => {
     vi.setSystemTime(until)
     expect(await limits()).toEqual([60, 60])
     expect(await raised('acme')).toEqual([])
+    await change()
+    expect(limitsIn(await limiter.check({ tenant: 'acme' }))).toEqual({ rpm: 30, daily: 100 })
   })
 })
 
@@ -93,8 +96,11 @@ describe('a billing day for each tenant', () => {
       limiter: Limiter
       subscribe: (tenant: string) => Promise<void>
       cut: (tenant: string) => Promise<void>
-    }>('configuration.md', 'billing-day.ts')
-    const end = async () => (await limiter.check({ tenant: 'acme' })).policies[0]?.resetsAt
+    }>('configuration.md', 'tenants.ts')
+    const end = async () => {
+      const { policies } = await limiter.check({ tenant: 'acme' }, { cost: { usd: 1 } })
+      return policies[0]?.resetsAt
+    }
     expect(await end()).toBe('2026-12-01T00:00:00+00:00[UTC]')
     await subscribe('acme')
     expect(await end()).toBe('2026-12-01T09:00:00+09:00[Asia/Tokyo]')
