@@ -15,7 +15,6 @@ export const LONGER: Readonly<Record<string, number>> = {
   'apps/worker/README.md': 3_600,
   'docs/cli.md': 4_200,
   'docs/extending.md': 3_100,
-  'docs/proofs.md': 2_600,
   'docs/reservations.md': 2_600,
   'docs/usage.md': 3_000,
 }
