@@ -39,7 +39,6 @@ runsPage(
     },
     'It was too low': async () => {},
     'It was too high': endChange,
-    Verify: async () => {},
     'Usage rows and bills': async () => {},
   },
   () => operator,
