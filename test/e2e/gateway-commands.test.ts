@@ -195,8 +195,8 @@ it('env.ts, the README and npm run gateway have the same settings', async () => 
   const names = await namesIn('src/env.ts', /^ {2}readonly ([A-Z_]+)\?: string/gm)
   expect(names.size).toBeGreaterThan(5)
   expect(await listIn('VARIABLES')).toEqual(names)
-  // In the first column of its table.
-  const listed = await namesIn('README.md', /(?<=^\|[^|]*)`([A-Z_]{5,})`/gm)
+  // At the beginnings of a list.
+  const listed = await namesIn('README.md', /(?<=^- (?:`[A-Z_]+`, )?)`([A-Z_]{5,})`/gm)
   expect(listed).toEqual(names)
 })
 
@@ -205,7 +205,7 @@ it('the README and npm run gateway name the key and the address of each ready-ma
   expect(
     new Set(PROVIDERS.map((one) => baseUrlVariable(one).replace(/BASE_URL$/, 'API_KEY'))),
   ).toEqual(keys)
-  expect(await namesIn('README.md', /^\| `[a-z-]+` +\| `([A-Z_]+)` /gm)).toEqual(keys)
+  expect(await namesIn('README.md', /^- `[a-z-]+`, `([A-Z_]+_API_KEY)`:/gm)).toEqual(keys)
   const named = Array.from(await listIn('PROVIDERS'), (name) => `${name}_API_KEY`)
   expect(new Set(named)).toEqual(keys)
 })
