@@ -6,11 +6,10 @@ import { posix } from 'node:path'
 const root = new URL('..', import.meta.url)
 const read = (page: string): string => readFileSync(new URL(page, root), 'utf8')
 
-/** An entry of the index: a line of a list, or a row of the table of frameworks. */
-const LINE = /^- (?<entry>\[[^\]]+\]\([^)]+\): .+)$/
-const ROW = /^\| (?<link>\[[^\]]+\]\([^)]+\)) *\| (?<file>\S+) *\| \d+ *\| (?<how>.+?) *\|$/
-/** Sections that say the same as others, in another order. */
-const AGAIN = /^(?:Packages|Features)\n/
+/** An entry of the index. */
+const LINE = /^- \[[^\]]+\]\([^)]+\): .+$/
+/** A section that says the same as others, in another order. */
+const AGAIN = /^Packages\n/
 /** An agent may leave this section out: llmstxt.org gives such a section the name "Optional". */
 const OPTIONAL = 'Why'
 
@@ -28,21 +27,16 @@ export function makeLlms(): string {
 
 function makeSection(section: string): string {
   const [title = '', ...lines] = section.split('\n')
-  const entries = lines.filter((line) => /^(?:- |\| \[)/.test(line)).map(makeEntry)
+  const entries = lines.filter((line) => line.startsWith('- ')).map(makeEntry)
   return `## ${title === OPTIONAL ? 'Optional' : title}\n\n${entries.join('\n')}`
 }
 
 function makeEntry(line: string): string {
-  const { entry, link, file, how } = (LINE.exec(line) ?? ROW.exec(line))?.groups ?? {}
-  if (!entry && !link) {
-    throw new Error(
-      `docs/README.md: write "${line}" as "- [title](page): description", or as a row of the table of frameworks.`,
-    )
+  if (!LINE.test(line)) {
+    throw new Error(`docs/README.md: write "${line}" as "- [title](page): description".`)
   }
   // Its links are relative to `docs`.
-  return `- ${entry ?? `${link}: ${how}, in ${file}`}`.replaceAll(/(?<=\]\()[^)]+/g, (page) =>
-    posix.join('docs', page),
-  )
+  return line.replaceAll(/(?<=\]\()[^)]+/g, (page) => posix.join('docs', page))
 }
 
 if (import.meta.main) writeFileSync(new URL('llms.txt', root), makeLlms())

@@ -35,6 +35,17 @@ declare module 'cloudflare:workers' {
   export abstract class DurableObject { protected readonly ctx: any }
 }
 declare type DurableObjectNamespace<T> = any
+declare module '*/schema' {
+  export const pointsOf: (query: string, variables?: object) => number
+  export const serve: (request: Request) => Promise<Response>
+  export const tenantOf: import('@sluice/core/http').SubjectResolver
+}
+declare module '*/users' { export const isRight: (email: string, password: string) => Promise<boolean> }
+declare module '*/app' {
+  export const app: (request: Request) => Promise<Response>
+  export const tenantOf: (session?: string) => Promise<string | undefined>
+  export const summarise: (text: string) => Promise<string>
+}
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
 declare module '@auth/core/jwt' {
   export function getToken(options: { req: Request; secret: string; secureCookie: boolean }): Promise<{ [claim: string]: unknown } | null>
@@ -68,8 +79,10 @@ it('every TypeScript block of the docs and package READMEs type-checks', () => {
       const file = path === undefined ? `${name}-${index}.ts` : `${name}/${path}`
       mkdirSync(dirname(join(folder, file)), { recursive: true })
       // `./auth` and `./limits` are the reader's own files, if the page does not show them.
-      const own = code.replaceAll(/'(?:\.\.?\/)+(auth|limits)(?:\.ts)?'/g, (theirs, module) =>
-        isWhole && text.includes(`// ${module}.ts\n`) ? theirs : `'app/${module}'`,
+      const own = code.replaceAll(
+        /'(?:\.\.?\/)+(auth|limits|schema|users|app)(?:\.ts)?'/g,
+        (theirs, module) =>
+          isWhole && text.includes(`// ${module}.ts\n`) ? theirs : `'app/${module}'`,
       )
       writeFileSync(join(folder, file), `${own}\nexport {}\n`)
       files.push(file)

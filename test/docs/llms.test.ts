@@ -26,7 +26,7 @@ it('llms.txt has the form that llmstxt.org gives', () => {
   expect(rest.filter((part) => !/^(?:## |- |Facts)/.test(part))).toEqual([])
 })
 
-it.each(['llms.txt', 'docs/README.md'])('the names of entries in %s exist', async (page) => {
+it.each(['llms.txt', 'docs/start/README.md'])('the names of entries in %s exist', async (page) => {
   const named = read(page).matchAll(/((?:`\w+[^`]*`(?:, | or | and )?)+) of `(@sluice\/[\w/-]+)`/g)
   const names = Array.from(named).flatMap(([, listed = '', entry = '']) =>
     Array.from(listed.matchAll(/`(\w+)/g), ([, name = '']) => ({ entry, name })),

@@ -22,11 +22,21 @@ beforeAll(async () => {
     recursive: true,
     filter: (path) => basename(path) !== 'node_modules',
   })
-  // The app has no Edge Function, which Vercel deprecates: only the page does.
   for (const [name, code] of filesOf(startPage('vercel'))) {
     const file = join(folder, name)
     writeFileSync(file, patient(existsSync(file) ? readFileSync(file, 'utf8') : code))
   }
+  // The app has no Edge Function, which Vercel deprecates. The page says how one differs.
+  const chat = readFileSync(join(folder, 'api/chat.ts'), 'utf8')
+  const edge = chat
+    .replace(
+      "import { waitUntil } from '@sluice/core/vercel'\n",
+      "export const config = { runtime: 'edge' }\n",
+    )
+    .replace(', waitUntil }', ' }')
+    .replace('/api/chat', '/api/edge')
+    .replace(/export default \{ fetch: (.*) \}/, 'export default $1')
+  writeFileSync(join(folder, 'api/edge.ts'), edge)
 })
 afterAll(async () => {
   vi.unstubAllEnvs()

@@ -26,7 +26,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'does it work with Valkey or Dragonfly': ['docs/redis'],
   'fall back to a cheaper model when the budget is nearly spent': ['docs/choices'],
-  'test my route in vitest with a fake clock': ['docs/getting-started'],
+  'test my route in vitest with a fake clock': ['docs/testing'],
   'limits per user and per organisation in one decision': ['docs/plans'],
   'what does a million requests cost at Upstash': [
     'docs/more-than-one-redis',
@@ -35,7 +35,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/production',
   ],
   'charge for a stream that the user aborts': ['docs/call-charges'],
-  'limit Server Actions in Next.js': ['docs/nextjs'],
+  'limit Server Actions in Next.js': ['docs/recipes/server-actions'],
   'exempt administrators and health checks': ['docs/recipes/exemptions'],
   "customise the 429's body and headers": ['docs/headers'],
   'set my own prices, Azure, discounts': ['docs/prices', 'docs/call-charges'],
@@ -55,7 +55,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'Durable Objects without Redis': [
     'docs/start/durable-objects',
     'docs/without-redis',
-    'docs/cloudflare',
+    'docs/start/cloudflare',
   ],
   'OpenTelemetry metrics': ['docs/observability'],
   'export usage as CSV for invoices': ['docs/usage'],
