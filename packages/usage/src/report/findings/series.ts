@@ -56,11 +56,15 @@ export function hourWindows(
   missing?: number,
 ): { readonly start: number; readonly values: readonly number[] }[] {
   const starts = [...byHour.keys()].toSorted((a, b) => a - b)
+  const [first = 0] = starts
+  const last = starts.at(-1) ?? first
+  const hours = Array.from(
+    { length: (last - first) / PERIOD_MS.hour + HOURS },
+    (_, hour) => byHour.get(first + hour * PERIOD_MS.hour) ?? missing,
+  )
   return starts.flatMap((start) => {
-    const values = Array.from(
-      { length: HOURS },
-      (_, hour) => byHour.get(start + hour * PERIOD_MS.hour) ?? missing,
-    )
+    const from = (start - first) / PERIOD_MS.hour
+    const values = hours.slice(from, from + HOURS)
     return values.includes(undefined) ? [] : [{ start, values: values as number[] }]
   })
 }
