@@ -1,18 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLog, replay, policySet } from '@sluice/replay'
 import type { Call, Limits, Log, LogOptions, Replay, ReplayOptions } from '@sluice/replay'
-import { afterAll } from 'vitest'
+import { inject } from 'vitest'
 
-export const folder = mkdtempSync(join(tmpdir(), 'replay-'))
+export const folder = mkdtempSync(join(inject('folder'), 'replay-'))
 let files = 0
 
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true })
-})
-
-/** Returns a path in a folder that is removed at the end. */
+/** Returns a path in a folder that is removed after all tests. */
 export const pathOf = (name: string): string => join(folder, `${(files += 1)}-${name}`)
 
 /** Writes a file. */
