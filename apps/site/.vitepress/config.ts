@@ -27,7 +27,8 @@ export default defineConfig({
     'test/**/!(README).md',
     'packages/*/docs/**',
   ],
-  rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
+  rewrites: (page) =>
+    page.replace(/(^|\/)README\.md$/, '$1index.md').replace('apps/site/playground/', 'playground/'),
   markdown: {
     anchor: { slugify: githubAnchor },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
@@ -36,6 +37,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: 'Getting started', link: '/docs/getting-started' },
+      { text: 'Playground', link: '/playground/' },
       { text: 'All pages', link: '/docs/' },
     ],
     sidebar: sidebarOf(readFileSync(join(root, 'docs/README.md'), 'utf8')),
@@ -58,5 +60,10 @@ export default defineConfig({
     },
     docFooter: { prev: false, next: false },
   },
-  buildEnd: ({ outDir, pages }) => writeTwins(root, outDir, pages),
+  buildEnd: ({ outDir, pages }) =>
+    writeTwins(
+      root,
+      outDir,
+      pages.filter((page) => !page.startsWith('apps/site/playground/')),
+    ),
 })

@@ -1,0 +1,88 @@
+import type { Fields } from './fields.ts'
+import { refused, withIssues } from './issue.ts'
+import { POLICY_KINDS } from './policies.ts'
+import {
+  MAX_POLICIES,
+  policyForm,
+  readPolicyName,
+  readSeed,
+  readTrafficName,
+  trafficForm,
+  USE_FIELDS,
+  useForm,
+  type Scenario,
+} from './scenario.ts'
+import { TRAFFIC_KINDS } from './traffic.ts'
+
+/**
+ * Returns the link of a scenario, as the part after `#`. It can be read: `policy=window&policy.limit=60`, where the options
+ * of a policy follow it.
+ */
+export function linkOf({ policies, traffic, use, seed }: Scenario): string {
+  const parts = new URLSearchParams()
+  const write = (name: string, texts: Readonly<Record<string, string>>): void => {
+    for (const [field, text] of Object.entries(texts)) parts.append(`${name}.${field}`, text)
+  }
+  for (const { kind, texts } of policies) {
+    parts.append('policy', kind)
+    write('policy', texts)
+  }
+  parts.append('traffic', traffic.kind)
+  write('traffic', traffic.texts)
+  write('use', use)
+  parts.append('seed', String(seed))
+  return parts.toString()
+}
+
+/** Reads a link. A field that it leaves out has its first value. @throws Issue When the link is broken; it names the part. */
+export async function readLink(link: string): Promise<Scenario> {
+  const policies: { kind: ReturnType<typeof readPolicyName>; texts: Record<string, string> }[] = []
+  let kind: ReturnType<typeof readTrafficName> | undefined
+  const texts: Record<string, string> = {}
+  const use: Record<string, string> = {}
+  let seed = 1
+  await withIssues('link', {}, () => {
+    for (const [name, text] of new URLSearchParams(link)) {
+      const [group = '', field] = name.split('.', 2)
+      const policy = policies.at(-1)
+      if (name === 'policy') policies.push({ kind: readPolicyName('link.policy', text), texts: {} })
+      else if (name === 'traffic') kind = readTrafficName('link.traffic', text)
+      else if (name === 'seed') seed = readSeed(text)
+      else if (field === undefined)
+        throw refused('link', `link.${name}`, 'must be a policy, traffic, use or seed')
+      else if (group === 'policy' && policy) keep(POLICY_KINDS[policy.kind].fields, policy.texts)
+      else if (group === 'traffic' && kind) keep(TRAFFIC_KINDS[kind].fields, texts)
+      else if (group === 'use') keep(USE_FIELDS, use)
+      else
+        throw refused(
+          'link',
+          `link.${name}`,
+          'must follow the policy or the traffic that it belongs to',
+        )
+
+      function keep(fields: Fields, into: Record<string, string>): void {
+        if (field === undefined || !Object.hasOwn(fields, field)) {
+          const known = Object.keys(fields).join('", "')
+          throw refused('link', `link.${name}`, `is no field of it; expected "${known}"`)
+        }
+        into[field] = text
+      }
+    }
+  })
+  if (policies.length === 0 || policies.length > MAX_POLICIES) {
+    throw refused('link', 'link.policy', `must be there 1 to ${MAX_POLICIES} times`)
+  }
+  if (kind === undefined) {
+    throw refused(
+      'link',
+      'link.traffic',
+      `must be one of "${Object.keys(TRAFFIC_KINDS).join('", "')}"`,
+    )
+  }
+  return {
+    policies: policies.map((policy) => policyForm(policy.kind, policy.texts)),
+    traffic: trafficForm(kind, texts),
+    use: useForm(use),
+    seed,
+  }
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { Issue } from '../../../apps/site/playground/engine/issue.ts'
+import type { PolicyName } from '../../../apps/site/playground/engine/policies.ts'
+import {
+  policyForm,
+  trafficForm,
+  useForm,
+  type Scenario,
+} from '../../../apps/site/playground/engine/scenario.ts'
+import { prepare } from '../../../apps/site/playground/engine/simulate.ts'
+import type { TrafficName } from '../../../apps/site/playground/engine/traffic.ts'
+
+const scenario = (changes: Partial<Scenario>): Scenario => ({
+  policies: [policyForm('window')],
+  traffic: trafficForm('steady'),
+  use: useForm(),
+  seed: 1,
+  ...changes,
+})
+
+const issueOf = async (changes: Partial<Scenario>): Promise<unknown> =>
+  prepare(scenario(changes)).catch((error: unknown) =>
+    error instanceof Issue ? { path: error.path, message: error.message, code: error.code } : error,
+  )
+
+const UNITS = 'must be a whole number from 0 to 100000000000000, or "unlimited"; 0 allows nothing'
+const DURATION =
+  'must be a text such as "500ms", "60s" or "30d", or milliseconds from 1000; at most 366 days'
+
+describe('the mistake of a policy names its field, in the words of the product', () => {
+  it.each<[PolicyName, Record<string, string>, string, string]>([
+    ['window', { limit: '-1' }, 'limit', `slidingWindow.limit: ${UNITS} (given: -1)`],
+    ['window', { limit: 'many' }, 'limit', `slidingWindow.limit: ${UNITS} (given: "many")`],
+    ['window', { limit: '' }, 'limit', `slidingWindow.limit: ${UNITS} (given: "")`],
+    [
+      'window',
+      { window: '1 minute' },
+      'window',
+      `slidingWindow.window: ${DURATION} (given: "1 minute")`,
+    ],
+    ['bucket', { burst: '0' }, 'burst', 'tokenBucket.burst: must be'],
+    ['counter', { segments: '61' }, 'segments', 'slidingWindowCounter.segments: must be'],
+    ['concurrency', { limit: '1001' }, 'limit', 'concurrency.limit: must be'],
+    ['budget', { daily: '0.0001' }, 'daily', 'budget.daily: is in micro-dollars'],
+    [
+      'budget',
+      { daily: '$5' },
+      'daily',
+      'must be dollars from 0 to a hundred million (given: "$5")',
+    ],
+    ['budget', { daily: '', monthly: '' }, '', 'budget: must have a daily or a monthly limit'],
+    ['credits', { amount: 'ten' }, 'amount', 'must be dollars from 0 to a hundred million'],
+    ['shares', { guarantee: '9999' }, 'guarantee', 'guarantee'],
+    ['window', { unit: 'apples' }, 'unit', 'must be one of "request", "token"'],
+  ])('%s %o', async (kind, texts, field, message) => {
+    const policies = [policyForm('daily'), policyForm(kind, texts)]
+    expect(await issueOf({ policies })).toMatchObject({
+      path: field === '' ? 'policies.1' : `policies.1.${field}`,
+      message: expect.stringContaining(message) as string,
+      code: expect.stringMatching(/^invalid_/) as string,
+    })
+  })
+})
+
+describe('the mistake of traffic names its field', () => {
+  it.each<[TrafficName, Record<string, string>, string, string]>([
+    [
+      'steady',
+      { tenants: '0' },
+      'tenants',
+      'traffic.tenants: must be a whole number from 1 to 50 (given: 0)',
+    ],
+    ['steady', { lasts: 'long' }, 'lasts', `traffic.lasts: ${DURATION} (given: "long")`],
+    [
+      'steady',
+      { perMinute: '60000', lasts: '1h' },
+      'perMinute',
+      'must make at most 200,000 requests together',
+    ],
+    [
+      'burst',
+      { every: '1ms', lasts: '30d' },
+      'every',
+      'must make at most 200,000 requests together',
+    ],
+    [
+      'storm',
+      { clients: '1000', every: '1ms', lasts: '1d' },
+      'clients',
+      'must make at most 200,000',
+    ],
+    ['runaway', { pause: '1ms', lasts: '1d' }, 'pause', 'must make at most 200,000'],
+    ['storm', { retry: 'never' }, 'retry', 'must be one of "soon", "after"'],
+  ])('%s %o', async (kind, texts, field, message) => {
+    expect(await issueOf({ traffic: trafficForm(kind, texts) })).toMatchObject({
+      path: `traffic.${field}`,
+      message: expect.stringContaining(message) as string,
+    })
+  })
+})
+
+it('the mistake of the use of a call names its field', async () => {
+  expect(await issueOf({ use: useForm({ seconds: '-1' }) })).toMatchObject({
+    path: 'use.seconds',
+    message: 'use.seconds: must be a whole number from 0 to 3000 (given: -1)',
+  })
+})
+
+it('a scenario has a policy, and not too many', async () => {
+  const message = 'policies: must have 1 to 6 policies'
+  expect(await issueOf({ policies: [] })).toMatchObject({ path: 'policies', message })
+  const policies = Array.from({ length: 7 }, () => policyForm('window'))
+  expect(await issueOf({ policies })).toMatchObject({ path: 'policies', message })
+})
