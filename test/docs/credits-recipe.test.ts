@@ -15,6 +15,12 @@ import { DAY } from '../support/times.ts'
 const PAGE = 'recipes/credits.md'
 const SECRET = Buffer.from('a secret of thirty-two characters').toString('base64')
 const ACME = { tenant: 'acme' }
+const AUTH = `import { jwtSubject } from '@sluice/core/jwt'
+export const tenantFromJwt = jwtSubject({
+  secret: () => process.env.JWT_SECRET,
+  algorithms: ['HS256'],
+  claims: { tenant: 'tenant' },
+})`
 
 type Handler = (request: Request) => Promise<Response>
 
@@ -26,7 +32,7 @@ beforeEach(async () => {
   vi.stubEnv('WEBHOOK_SECRET', `whsec_${SECRET}`)
   vi.stubEnv('JWT_SECRET', SECRET)
   vi.stubEnv('OPENAI_API_KEY', 'sk-of-a-test')
-  writeFileSync(join(folder, 'auth.ts'), readBlock(PAGE, 'auth.ts'))
+  writeFileSync(join(folder, 'auth.ts'), AUTH)
   writeFileSync(join(folder, 'limits.ts'), patient(readBlock(PAGE, 'limits.ts'), freshPrefix()))
   ;({ limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter })
   ;({ POST: webhook } = await importBlock<{ POST: Handler }>(folder, PAGE, 'webhook.ts'))
