@@ -19,23 +19,17 @@ const blockOf = <Exports>(page: string, name: string): Promise<Exports> =>
   importBlock<Exports>(folder, page, name)
 
 describe('budgets for an organisation', () => {
-  it('have a default, and for some a limit of their own', async () => {
-    const { limiter, raise } = await blockOf<{ limiter: Limiter; raise: () => Promise<void> }>(
-      'plans.md',
-      'organisation.ts',
-    )
-    await raise()
-    const ask = (subject: object) =>
-      limiter.peek({ team: 'search', key: 'k', run: 'r', ...subject }, { cost: { usd: 1 } })
-    const [org, team, user, key, run] = [500, 100, 5, 2, 0.5].map(usd)
-    const defaults = { org, team, user, key, run }
-    expect(limitsIn(await ask({ org: 'other', user: 'u_17' }))).toEqual(defaults)
-    const raised = { ...defaults, org: usd(2_000) }
-    expect(limitsIn(await ask({ org: 'acme', user: 'u_18' }))).toEqual(raised)
-    expect(limitsIn(await ask({ org: 'acme', user: 'u_17' }))).toEqual({ ...raised, user: usd(20) })
-    expect((await ask({ org: 'acme', user: 'u_18', run: undefined })).skipped).toMatchObject([
-      { name: 'run', why: 'missing_dimension' },
-    ])
+  it('are decided together, and that of a run takes no part outside one', async () => {
+    const { limiter } = await blockOf<{ limiter: Limiter }>('plans.md', 'organisation.ts')
+    const subject = { org: 'acme', team: 'search', user: 'u_17' }
+    const spend = (dollars: number, more: object = {}) =>
+      limiter.check({ ...subject, ...more }, { cost: { usd: usd(dollars) } })
+    const first = await spend(0.5, { run: 'r' })
+    const [org, team, user, run] = [500, 100, 5, 0.5].map(usd)
+    expect(limitsIn(first)).toEqual({ org, team, user, run })
+    expect(await spend(0.1, { run: 'r' })).toMatchObject({ violated: { name: 'run' } })
+    expect((await spend(4.5)).skipped).toMatchObject([{ name: 'run', why: 'missing_dimension' }])
+    expect(await spend(0.1)).toMatchObject({ violated: { name: 'user' } })
   })
 })
 

@@ -3,7 +3,11 @@ import type { Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { expect, it, vi } from 'vitest'
 import { importBlock } from '../support/docs-block.ts'
+import { PATIENTLY } from '../support/patience.ts'
 import { pageFolder } from '../support/page-folder.ts'
+
+const spend = (limiter: Limiter | undefined, dollars: number, tenant = 'acme') =>
+  limiter?.check({ tenant }, { cost: { usd: usd(dollars) } })
 
 it('one e-mail is sent at 80 % of a budget, whichever process sees it first', async () => {
   const sent: (string | undefined)[] = []
@@ -18,15 +22,13 @@ it('one e-mail is sent at 80 % of a budget, whichever process sees it first', as
       return importBlock<{ limiter: Limiter }>(folder, 'plans.md', 'notice.ts')
     }),
   )
-  const spend = (limiter: Limiter | undefined, dollars: number, tenant = 'acme') =>
-    limiter?.check({ tenant }, { cost: { usd: usd(dollars) } })
   await spend(one?.limiter, 39)
   await spend(other?.limiter, 0.5)
   expect(sent).toEqual([])
   await spend(one?.limiter, 1)
-  await vi.waitFor(() => expect(sent).toEqual(['acme: 80 % of your budget is used.']))
+  await vi.waitFor(() => expect(sent).toEqual(['acme: 80 % of your budget is used.']), PATIENTLY)
   await spend(other?.limiter, 1)
   await spend(other?.limiter, 40, 'globex')
-  await vi.waitFor(() => expect(sent).toHaveLength(2))
+  await vi.waitFor(() => expect(sent).toHaveLength(2), PATIENTLY)
   expect(sent[1]).toBe('globex: 80 % of your budget is used.')
 })

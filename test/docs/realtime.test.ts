@@ -44,9 +44,8 @@ describe('a session of the Realtime API', () => {
 
     const asked = [await respond(), await respond(), await respond(), await respond()]
     expect([...asked, await respond()]).toEqual([true, true, true, true, false])
-    expect(sent).toEqual(
-      Array(4).fill({ type: 'response.create', response: { max_output_tokens: 1_000 } }),
-    )
+    const response = { max_output_tokens: 1_000 }
+    expect(sent).toEqual(Array.from({ length: 4 }, () => ({ type: 'response.create', response })))
     const usage = {
       input_tokens: 132,
       output_tokens: 121,
