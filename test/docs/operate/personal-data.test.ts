@@ -1,0 +1,146 @@
+import {
+  createLimiter,
+  dailyCap,
+  definePlans,
+  slidingWindow,
+  type Limiter,
+  type Subject,
+} from '@sluice/core'
+import { configure, runtimeConfiguration } from '@sluice/core/configuration'
+import { planResolver } from '@sluice/core/plans'
+import { redis } from '@sluice/core/redis'
+import { startRedisServer } from '@sluice/local'
+import { flushUsage, recordUsage } from '@sluice/usage'
+import { flushDenials, recordDenials } from '@sluice/usage/denials'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { runIn } from '../../cli/project.ts'
+import { importBlock } from '../../support/docs-block.ts'
+import { connect } from '../../support/redis.ts'
+import { commandsOn } from '../shown-commands.ts'
+import { readPage } from './run-page.ts'
+
+const PAGE = 'operate/personal-data.md'
+const folder = mkdtempSync(fileURLToPath(new URL('personal-data-', import.meta.url)))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.unstubAllEnvs()
+})
+
+const requestFrom = (address: string): Request =>
+  new Request('https://app.example', { headers: { 'x-vercel-forwarded-for': address } })
+
+describe('the hash of an address', () => {
+  it('is the same for one client, and names neither the client nor its network', async () => {
+    const { subject } = await importBlock<{ subject: (request: Request) => Subject | null }>(
+      folder,
+      PAGE,
+      'address.ts',
+    )
+    vi.stubEnv('ADDRESS_SECRET', 'a-secret')
+    const first = subject(requestFrom('203.0.113.7'))
+    expect(first).toEqual({ address: expect.stringMatching(/^[\w-]{43}$/) })
+    expect(subject(requestFrom('203.0.113.7'))).toEqual(first)
+    expect(subject(requestFrom('203.0.113.8'))).not.toEqual(first)
+    expect(subject(requestFrom('2001:db8::1'))).toEqual(subject(requestFrom('2001:db8::2')))
+    vi.stubEnv('ADDRESS_SECRET', 'another')
+    expect(subject(requestFrom('203.0.113.7'))).not.toEqual(first)
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    expect(subject(new Request('https://app.example'))).toBeNull()
+    warn.mockRestore()
+  })
+})
+
+describe('a tenant that is deleted', () => {
+  let database: Redis
+  let url = ''
+  let limiter: Limiter
+  let stop: (() => Promise<void>) | undefined
+
+  beforeAll(async () => {
+    const server = await startRedisServer()
+    url = server.url
+    database = connect(url)
+    const client = database.duplicate({ maxRetriesPerRequest: 0 })
+    limiter = limiterOver(client)
+    stop = async () => {
+      client.disconnect()
+      database.disconnect()
+      await server.stop()
+    }
+    const subject = { tenant: 'acme', route: 'chat', user: 'u_17' }
+    await limiter.check(subject)
+    await configure(limiter, { rpm: { limit: 7 } }, { tenant: 'acme' })
+    for (let sent = 0; sent < 9; sent += 1) await limiter.check(subject)
+    await flushUsage(limiter)
+    await flushDenials(limiter)
+  })
+  afterAll(() => stop?.())
+
+  it('is in counts, usage, denials, settings and plans', async () => {
+    const kinds = (await keysWith('acme', database)).map((key) => key.split(':')[1])
+    expect(new Set(kinds)).toEqual(
+      new Set(['rpm', 'daily', 'usage', 'denials', 'config', 'tenant']),
+    )
+  })
+
+  it('is only in the history of settings, in denials and in plans, after the code of the page', async () => {
+    vi.stubGlobal('limiter', limiter)
+    const { forget } = await importBlock<{ forget: (tenant: string) => Promise<void> }>(
+      folder,
+      PAGE,
+      'forget.ts',
+    )
+    await forget('acme')
+    const lasting = await keysWith('acme', database, true)
+    expect(lasting).toEqual(['sluice:config:default'])
+    const expiring = (await keysWith('acme', database)).map((key) => key.split(':')[1])
+    expect(new Set(expiring)).toEqual(new Set(['config', 'denials', 'tenant']))
+  })
+
+  it('is only in denials and plans, which expire, after the commands of the page', async () => {
+    const [remove, look] = commandsOn(readPage('personal-data'))
+    expect(await run(remove?.command)).toBe('1')
+    expect(await keysWith('acme', database, true)).toEqual([])
+    const found = (await run(look?.command)).trim().split('\n')
+    expect(new Set(found.map((key) => key.split(':')[1]))).toEqual(new Set(['denials', 'tenant']))
+  })
+
+  const run = async (command = ''): Promise<string> =>
+    (await runIn(folder, 'sh', ['-c', command], { REDIS_URL: url })).out
+})
+
+/** A limiter that records all that can name a tenant. */
+function limiterOver(client: Redis): Limiter {
+  return createLimiter({
+    store: redis({ client, timeoutMs: 30_000 }),
+    plans: definePlans({ starter: { rpm: 20 } }),
+    policies: [
+      slidingWindow({ name: 'rpm', limit: ({ plan }) => plan.rpm, window: '1m', per: ['tenant'] }),
+      dailyCap({ name: 'daily', limit: 500, per: ['tenant', 'route'] }),
+    ],
+    extensions: [
+      planResolver(() => Promise.resolve('starter')),
+      runtimeConfiguration({ allow: { rpm: ['limit'] } }),
+      recordUsage({ tenants: 'plain' }),
+      recordDenials({ tenants: 'plain' }),
+    ],
+  })
+}
+
+/** Returns the keys that have a text in their name or value, all of them or those that never expire. */
+async function keysWith(text: string, database: Redis, lasting = false): Promise<string[]> {
+  const keys = await database.keys('*')
+  const found = await Promise.all(
+    keys.map(async (key) => {
+      const [type, ttl] = [await database.type(key), await database.pttl(key)]
+      const value = type === 'hash' ? await database.hgetall(key) : {}
+      const names = `${key}${JSON.stringify(value)}`.includes(text)
+      return names && (!lasting || ttl < 0) ? [key] : []
+    }),
+  )
+  return found.flat().toSorted()
+}
