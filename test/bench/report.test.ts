@@ -18,8 +18,9 @@ describe('the pages of figures', () => {
     expect([...results.keys()].toSorted()).toEqual(names)
     for (const page of pages) expect(render(page, results)).toBe(page)
     const marked = pages.join('').matchAll(/<!-- bench: (?!machine)(\S+) -->/g)
-    // The page about more than one Redis has the figures of `scale`, as machines.
-    const others = names.filter((name) => name !== 'scale')
+    // Sentences have the figures of these: see `costly.test.ts`, and the page about more than one Redis.
+    const told = ['answers', 'bodies', 'meter', 'scale']
+    const others = names.filter((name) => !told.includes(name))
     expect(Array.from(marked, ([, name = '']) => name).toSorted()).toEqual(others)
   })
 })
@@ -47,6 +48,12 @@ describe('a table', () => {
     expect(markdownTable([window], { bars: true })).toContain('≤ 1.5')
     const one: Row = { ...window, at: { tenants: 10_000 } }
     expect(markdownTable([one])).toContain('| tenants: 10,000 | peer   | 1.00 ')
+  })
+
+  it('leaves quartiles out where a page asks for it', () => {
+    expect(markdownTable([window], { quartiles: false })).not.toContain('p25')
+    const point: Row = { title: 'a window', unit: 'µs', ours: { values: [1, 2, 3] }, at: { n: 1 } }
+    expect(markdownTable([point], { quartiles: false })).toMatch(/\| 2\.00 +\|/)
   })
 
   it('has a column for each place on an axis, where nothing is compared', () => {

@@ -18,7 +18,8 @@ export function render(page: string, results: ReadonlyMap<string, Result>): stri
   for (const result of results.values()) {
     if (!page.includes(beginOf(result.scenario))) continue
     const isOmitted = OMITTED[result.scenario] ?? (() => false)
-    const table = markdownTable(result.rows.filter((row) => !isOmitted(row)))
+    const rows = result.rows.filter((row) => !isOmitted(row)).map(withoutOmitted)
+    const table = markdownTable(rows, { quartiles: false })
     text = fill(text, result.scenario, [table, measuredAt(result, machine)])
   }
   return text
@@ -26,20 +27,27 @@ export function render(page: string, results: ReadonlyMap<string, Result>): stri
 
 /** The rows that are saved and on no page, by scenario: they repeat what others show, or nobody chooses by them. */
 const OMITTED: Readonly<Record<string, (row: Row) => boolean>> = {
-  answers: ({ title }) => /^one line, 1 KB|in a gzip|^(?!one).*memory$/.test(title),
-  bodies: ({ title }) => title.startsWith('150,000 fields, each'),
   cpu: ({ title }) => title.endsWith('with a listener'),
   dollars: ({ title }) =>
     /^slidingWindows, three|^dailyCap and|^(?:token|slidingWindowC).*denied$/.test(title),
   gateway: ({ title }) => /^stream: (?!CPU without a store$)|with the log|trips with/.test(title),
   'in-flight': ({ title }) =>
-    /: CPU of the|: commands$|without batched|^AI job, 8.*CPU/.test(title),
+    /: CPU of the|: commands$|without batched|^AI job, 8.*CPU|one caller/.test(title),
   next: ({ title }) => title === 'a whole request',
   objects: ({ title }) => /p99|one tenant/.test(title),
-  script: ({ title }) => title.startsWith('daily cap'),
+  script: ({ title }) => /^daily cap|denied$/.test(title),
   sequential: ({ title }) => title.endsWith('denied'),
   work: ({ unit, at }) =>
     unit === 'bytes' || [1_000, 100_000].includes(at?.['tenants'] ?? 0) || at?.['limit'] === 100,
+}
+
+/** Others that are saved and on no page. */
+const OMITTED_OTHERS: ReadonlySet<string> = new Set(['Sluice without batched'])
+
+function withoutOmitted(row: Row): Row {
+  if (row.others === undefined) return row
+  const others = Object.entries(row.others).filter(([name]) => !OMITTED_OTHERS.has(name))
+  return { ...row, others: Object.fromEntries(others) }
 }
 
 /** Writes the results between the markers of the pages. */
@@ -58,8 +66,8 @@ function fill(page: string, name: string, blocks: readonly string[]): string {
 }
 
 /** Names the machine only if it is another one than that of the page. */
-function measuredAt({ rounds, load: [before, after], facts }: Result, machine: string): string {
+function measuredAt({ rounds, facts }: Result, machine: string): string {
   const own = machineText(facts)
   const where = own === machine ? '' : ` ${own}.`
-  return `Rounds: ${rounds}; load ${before} to ${after}; ${facts.day}.${where}`
+  return `${facts.day}, ${rounds} rounds.${where}`
 }

@@ -8,12 +8,17 @@ interface Column {
   readonly cell: (comparison: Comparison) => string
 }
 
+const QUARTILES: Column = {
+  heading: 'p25–p75',
+  cell: ({ row, ratio }) => spreadText(ratio, row),
+}
+
 const COLUMNS: readonly Column[] = [
   { heading: 'measurement', cell: ({ row }) => row.title },
   { heading: 'at', cell: ({ row }) => atText(row) },
   { heading: 'beside', cell: ({ name }) => name ?? NOTHING },
   { heading: 'ratio', cell: ({ ratio }) => (ratio ? ratio.median.toFixed(2) : NOTHING) },
-  { heading: 'p25–p75', cell: ({ row, ratio }) => spreadText(ratio, row) },
+  QUARTILES,
   { heading: 'Sluice', cell: ({ row }) => figureText(row.ours, row) },
   { heading: 'the other', cell: ({ row, other }) => (other ? figureText(other, row) : NOTHING) },
 ]
@@ -22,31 +27,39 @@ const BAR: Column = { heading: 'bar', cell: ({ row, bar }) => barText(bar, row.u
 
 const NOTHING = '–'
 
+interface Options {
+  /** Show the bars of the gate. Default: false. */
+  readonly bars?: boolean
+  /** Show between which figures half of the rounds lie. Default: true. */
+  readonly quartiles?: boolean
+}
+
 /**
  * Formats rows as Markdown tables. Figures are medians over the rounds. Rows along an axis become one line
  * for each title; the others a line for each comparison. A ratio is the median of the ratios within a
  * round: Sluice's figure divided by the other's. The spread is that of the ratio or, without one, that of
  * the figure. Columns without content are left out.
  */
-export function markdownTable(rows: readonly Row[], { bars = false } = {}): string {
+export function markdownTable(rows: readonly Row[], options: Options = {}): string {
+  const { bars = false, quartiles = true } = options
   const along = Map.groupBy(rows.filter(isAlone), ({ at, unit }) => `${axisOf(at)} ${unit}`)
   const beside = rows.filter((row) => !isAlone(row))
   return [
-    ...Array.from(along.values(), axisTable),
-    ...(beside.length > 0 ? [comparisonTable(beside, bars)] : []),
+    ...Array.from(along.values(), (group) => axisTable(group, quartiles)),
+    ...(beside.length > 0 ? [comparisonTable(beside, { bars, quartiles })] : []),
   ].join('\n\n')
 }
 
 /** Returns true for a point of a line that nothing is compared with. */
 const isAlone = ({ at, others }: Row): boolean => at !== undefined && others === undefined
 
-function axisTable(rows: readonly Row[]): string {
+function axisTable(rows: readonly Row[], quartiles: boolean): string {
   const [{ at, unit } = { at: undefined, unit: 'ms' as const }] = rows
   const axis = axisOf(at)
   const places = [...new Set(rows.map((row) => placeOf(row)))].toSorted((a, b) => a - b)
   const cell = (title: string, place: number): string => {
     const row = rows.find((one) => one.title === title && placeOf(one) === place)
-    return row ? withSpread(row) : NOTHING
+    return row ? axisText(row, quartiles) : NOTHING
   }
   return grid(
     [`${unitTitle(unit)} by ${axis}`, ...places.map((place) => place.toLocaleString('en'))],
@@ -58,16 +71,18 @@ function axisTable(rows: readonly Row[]): string {
 
 const placeOf = ({ at }: Row): number => Object.values(at ?? {})[0] ?? Number.NaN
 
-function withSpread({ ours }: Row): string {
+function axisText({ ours }: Row, quartiles: boolean): string {
   const { median, low, high } = spread(ours.values)
-  const range = ours.values.length < 2 ? '' : ` (${significant(low)}–${significant(high)})`
+  const range =
+    ours.values.length < 2 || !quartiles ? '' : ` (${significant(low)}–${significant(high)})`
   return `${significant(median)}${range}`
 }
 
-function comparisonTable(rows: readonly Row[], bars: boolean): string {
+function comparisonTable(rows: readonly Row[], { bars, quartiles }: Options): string {
   const lines = comparisons(rows)
-  const columns = [...COLUMNS, ...(bars ? [BAR] : [])].filter(({ cell }) =>
-    lines.some((line) => cell(line) !== NOTHING),
+  const columns = [...COLUMNS, ...(bars ? [BAR] : [])].filter(
+    (column) =>
+      (quartiles || column !== QUARTILES) && lines.some((line) => column.cell(line) !== NOTHING),
   )
   return grid(
     columns.map(({ heading }) => heading),
