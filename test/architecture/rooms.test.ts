@@ -28,7 +28,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/otel/src': /^@opentelemetry\/api$/,
   'packages/dashboard/src': /^(react|react-dom\/client|uplot)$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
-  'packages/replay/src': /^(node:.*|csv-parse(\/sync)?)$/,
+  'packages/replay/src': /^(node:.*|csv-parse(\/browser\/esm\/sync)?)$/,
   'packages/usage/src': /^$/,
   'packages/queue/src': /^bullmq$/,
   'packages/cli/src':

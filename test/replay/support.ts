@@ -1,8 +1,17 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLog, replay, policySet } from '@sluice/replay'
-import type { Call, Limits, Log, LogOptions, Replay, ReplayOptions } from '@sluice/replay'
-import { inject } from 'vitest'
+import type {
+  Call,
+  Limits,
+  Log,
+  LogOptions,
+  ParsedLog,
+  Replay,
+  ReplayOptions,
+} from '@sluice/replay'
+import { parseLog } from '@sluice/replay/parse'
+import { expect, inject } from 'vitest'
 
 export const folder = mkdtempSync(join(inject('folder'), 'replay-'))
 let files = 0
@@ -17,7 +26,11 @@ export function write(name: string, content: string | Uint8Array): string {
   return path
 }
 
-/** Reads all calls of a text. */
+/** Shows a log that was read. Its parser counts a line that is too long once for each piece of the text. */
+const shown = ({ format, facts }: ParsedLog, calls: readonly Call[]): string =>
+  JSON.stringify([format, calls, { ...facts, malformed: facts.malformed.first[0] }])
+
+/** Reads all calls of a text: from a file and, if it is not zipped, as a text, which must tell the same. */
 export async function readCalls(
   text: string | Uint8Array,
   options: LogOptions & { name?: string } = {},
@@ -26,6 +39,12 @@ export async function readCalls(
   const log = await openLog(write(name, text), logOptions)
   const calls: Call[] = []
   for await (const call of log.calls()) calls.push(call)
+  if (typeof text === 'string') {
+    const parsed = await parseLog(text, logOptions)
+    const same: Call[] = []
+    for await (const call of parsed.calls()) same.push(call)
+    expect(shown(parsed, same)).toBe(shown(log, calls))
+  }
   return { calls, log }
 }
 

@@ -1,5 +1,6 @@
 // Logs
-export { openLog, type Log, type LogOptions } from './log/open-log.ts'
+export { openLog, type Log } from './log/open-log.ts'
+export type { LogOptions, ParsedLog } from './log/read-log.ts'
 export type { LogFacts } from './log/facts.ts'
 export type { LogFormat } from './log/formats.ts'
 export type { Call, CallSum } from './call.ts'

@@ -1,5 +1,4 @@
-import type { Readable } from 'node:stream'
-import type { Row, Rows } from './row.ts'
+import type { Row, Rows, TextChunks } from './row.ts'
 import { lineRows } from './lines.ts'
 
 /** The common log format, and the combined one, which has more at its end. */
@@ -23,8 +22,8 @@ export const isAlbLine = (line: string): boolean => ALB.test(line)
 /** Reads lines that match a pattern, by its groups. */
 const rowsBy =
   (pattern: RegExp, reason: string, valuesOf: (match: RegExpExecArray) => Row['values']) =>
-  (stream: Readable): Rows =>
-    lineRows(stream, (text) => {
+  (chunks: TextChunks): Rows =>
+    lineRows(chunks, (text) => {
       const match = pattern.exec(text)
       return match ? { values: valuesOf(match) } : { reason }
     })
@@ -33,7 +32,7 @@ const rowsBy =
  * Reads an access log. Its columns are `ip`, `user`, `time`, `method`, `route` (the path without its query),
  * `status` and `bytes`. The `tenant` is the user, or the address of a request without one.
  */
-export const accessRows: (stream: Readable) => Rows = rowsBy(
+export const accessRows: (chunks: TextChunks) => Rows = rowsBy(
   COMMON,
   'the line is not in the common or combined log format',
   ([, ip, name, time, method, path, status, bytes]) => {
@@ -44,7 +43,7 @@ export const accessRows: (stream: Readable) => Rows = rowsBy(
 )
 
 /** Reads the access log of an Application Load Balancer, as `accessRows` does. It has no users. */
-export const albRows: (stream: Readable) => Rows = rowsBy(
+export const albRows: (chunks: TextChunks) => Rows = rowsBy(
   ALB,
   'the line is not one of an Application Load Balancer',
   ([, answered, ip, status, bytes, method, address = '', time = answered]) => {

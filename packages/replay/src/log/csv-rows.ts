@@ -1,30 +1,16 @@
-import type { Readable } from 'node:stream'
-import type { Rows, Row, Fault } from './row.ts'
-import { parse, type CsvError } from 'csv-parse'
-import { MAX_LINE } from './lines.ts'
+import type { Fault, Row, Rows, TextChunks } from './row.ts'
+import { Readable } from 'node:stream'
+import { parse } from 'csv-parse'
+import { csvOptions, type ParsedRow } from './csv-options.ts'
 
-interface ParsedRow {
-  readonly record: Readonly<Record<string, string>>
-  readonly info: { readonly lines: number }
-}
-
-/** Reads CSV whose first line names the columns. A row with an error is a fault, and reading goes on. */
+/** Reads CSV by a stream of Node.js, which holds a part of a long log only. */
 export async function* csvRows(
-  stream: Readable,
+  chunks: TextChunks,
   delimiter: string,
 ): Rows & AsyncGenerator<Row | Fault> {
   const faults: Fault[] = []
-  const parser = parse({
-    bom: true,
-    columns: true,
-    delimiter,
-    info: true,
-    max_record_size: MAX_LINE,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    trim: true,
-    on_skip: (error) => void faults.push(faultOf(error)),
-  })
+  const parser = parse(csvOptions(delimiter, faults))
+  const stream = Readable.from(chunks)
   // An error of the file is one of the parser: pipe alone would leave the reader waiting.
   stream.on('error', (error) => parser.destroy(error))
   for await (const { record, info } of stream.pipe(parser) as AsyncIterable<ParsedRow>) {
@@ -32,9 +18,4 @@ export async function* csvRows(
     yield { line: info.lines, values: record }
   }
   yield* faults
-}
-
-function faultOf(error: CsvError | undefined): Fault {
-  const line = Number(error?.['lines'] ?? 0)
-  return { line, reason: error?.message ?? 'the line is malformed' }
 }

@@ -1,9 +1,7 @@
 import { invalidOption } from '@sluice/core/internal'
-import type { Readable } from 'node:stream'
-import type { Rows } from './row.ts'
-import { parse } from 'csv-parse/sync'
+import type { Rows, TextChunks } from './row.ts'
+import { parse } from 'csv-parse/browser/esm/sync'
 import { accessRows, albRows, isAccessLine, isAlbLine } from './access-rows.ts'
-import { csvRows } from './csv-rows.ts'
 import { jsonArrayRows, jsonRows } from './json-rows.ts'
 import { otlpRows, spanKindOf, type SpanKind } from './otlp-rows.ts'
 
@@ -29,24 +27,28 @@ const NAMED_ROWS = 1_000
 /** A log's columns, and how to read its rows. */
 export interface LogShape {
   readonly names: readonly string[]
-  readonly rows: (stream: Readable) => Rows
+  readonly rows: (chunks: TextChunks) => Rows
 }
+
+/** Reads CSV whose first line names the columns. A row with an error is a fault, and reading goes on. */
+export type ReadCsv = (chunks: TextChunks, delimiter: string) => Rows
 
 /** Finds out what columns a log has. @param open Opens the log from its beginning. */
 export async function shapeOf(
-  open: () => Readable,
+  open: () => TextChunks,
   start: string,
   format: LogFormat,
   delimiter: string,
+  readCsv: ReadCsv,
 ): Promise<LogShape> {
   if (format === 'csv') {
-    return { names: csvNames(start, delimiter), rows: (stream) => csvRows(stream, delimiter) }
+    return { names: csvNames(start, delimiter), rows: (chunks) => readCsv(chunks, delimiter) }
   }
   const kind: SpanKind | undefined = format === 'otlp' ? await spanKindOf(open()) : undefined
   const rows = {
     jsonl: jsonRows,
     json: jsonArrayRows,
-    otlp: (stream: Readable): Rows => otlpRows(stream, kind),
+    otlp: (chunks: TextChunks): Rows => otlpRows(chunks, kind),
     access: accessRows,
     alb: albRows,
   }[format]

@@ -1,20 +1,19 @@
-import type { Readable } from 'node:stream'
-import type { Fault, Row, Rows } from './row.ts'
+import type { Fault, Row, Rows, TextChunks } from './row.ts'
 import { lineRows, MAX_LINE, type ParsedLine } from './lines.ts'
 import { parseJson } from '@sluice/core/internal/limiter'
 
 /** Reads JSON lines: one object in each line. Nested values have names such as `usage.prompt_tokens`. */
-export const jsonRows = (stream: Readable): Rows => lineRows(stream, rowOf)
+export const jsonRows = (chunks: TextChunks): Rows => lineRows(chunks, rowOf)
 
 /** Reads an array of JSON objects, one after the other, as Vercel's drains and exports write it. */
-export async function* jsonArrayRows(stream: Readable): AsyncGenerator<Row | Fault> {
+export async function* jsonArrayRows(chunks: TextChunks): AsyncGenerator<Row | Fault> {
   let line = 1
   let first = 1
   let text = ''
   let depth = 0
   let isText = false
   let isEscaped = false
-  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
+  for await (const chunk of chunks) {
     let from = 0
     for (let at = 0; at < chunk.length; at += 1) {
       const character = chunk[at]

@@ -1,5 +1,4 @@
-import type { Readable } from 'node:stream'
-import type { Fault, Row } from './row.ts'
+import type { Fault, Row, TextChunks } from './row.ts'
 
 /** The longest line that is read, in characters. */
 export const MAX_LINE = 1_000_000
@@ -14,7 +13,7 @@ export interface Line {
  * come together: a step for each line would cost more than reading it.
  */
 export async function* linesOf(
-  stream: Readable,
+  chunks: TextChunks,
   maxLine: number = MAX_LINE,
 ): AsyncGenerator<readonly (Line | Fault)[]> {
   let line = 0
@@ -28,7 +27,7 @@ export async function* linesOf(
     const trimmed = text.trim()
     return trimmed === '' ? undefined : { line, text: trimmed }
   }
-  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
+  for await (const chunk of chunks) {
     const [first = '', ...parts] = chunk.split('\n')
     parts.unshift(rest + first)
     rest = parts.pop() ?? ''
@@ -44,10 +43,10 @@ export type ParsedLine = Omit<Row, 'line'> | Omit<Fault, 'line'>
 
 /** Reads the rows of a format that has one in each line. */
 export async function* lineRows(
-  stream: Readable,
+  chunks: TextChunks,
   parse: (text: string) => ParsedLine,
 ): AsyncGenerator<Row | Fault> {
-  for await (const items of linesOf(stream)) {
+  for await (const items of linesOf(chunks)) {
     for (const item of items) yield 'reason' in item ? item : rowOf(item, parse)
   }
 }

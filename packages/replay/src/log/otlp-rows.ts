@@ -1,5 +1,4 @@
-import type { Readable } from 'node:stream'
-import type { Fault, Row } from './row.ts'
+import type { Fault, Row, TextChunks } from './row.ts'
 import { parseJson } from '@sluice/core/internal/limiter'
 import { linesOf, type Line } from './lines.ts'
 
@@ -31,8 +30,8 @@ export type SpanKind = 'model' | 'server'
  * attributes of the span and of its resource, and `time`.
  * https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
  */
-export async function* otlpRows(stream: Readable, kind?: SpanKind): AsyncGenerator<Row | Fault> {
-  for await (const items of linesOf(stream, MAX_BATCH)) {
+export async function* otlpRows(chunks: TextChunks, kind?: SpanKind): AsyncGenerator<Row | Fault> {
+  for await (const items of linesOf(chunks, MAX_BATCH)) {
     for (const item of items) {
       if ('reason' in item) yield item
       else yield* spansOf(item, kind)
@@ -56,9 +55,9 @@ function* spansOf({ line, text }: Line, kind: SpanKind | undefined): Generator<R
 }
 
 /** Returns the kind of spans to read: model calls if the beginning of a file has any. */
-export async function spanKindOf(stream: Readable): Promise<SpanKind> {
+export async function spanKindOf(chunks: TextChunks): Promise<SpanKind> {
   let rows = 0
-  for await (const row of otlpRows(stream, 'model')) {
+  for await (const row of otlpRows(chunks, 'model')) {
     if ('values' in row) return 'model'
     if ((rows += 1) === 100) break
   }

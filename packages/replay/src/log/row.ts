@@ -10,5 +10,8 @@ export interface Fault {
   readonly reason: string
 }
 
+/** The text of a log, in pieces. */
+export type TextChunks = AsyncIterable<string>
+
 /** The lines of a log, in its order. */
 export type Rows = AsyncIterable<Row | Fault>
