@@ -30,7 +30,7 @@ it.each(PAIRS)(
     const runs = await Promise.all(
       [scenario, read].map(async (one) => simulate(await prepare(one))),
     )
-    expect(runs[0]?.steps.length).toBeGreaterThan(100)
+    expect(runs[0]?.steps.length).toBeGreaterThan(3)
     expect(JSON.stringify(runs[1])).toBe(JSON.stringify(runs[0]))
   },
 )

@@ -90,6 +90,15 @@ describe('the mistake of traffic names its field', () => {
       'must make at most 200,000',
     ],
     ['runaway', { pause: '1ms', lasts: '1d' }, 'pause', 'must make at most 200,000'],
+    ['log', { log: '' }, 'log', 'log: is empty'],
+    ['log', { log: 'a,b\n1,2' }, 'log', 'columns: must name the time'],
+    [
+      'log',
+      { log: 'time,tenant\nnoon,a\nlate,b' },
+      'log',
+      'log: line 2: "time" is not a time; 2 lines cannot be read',
+    ],
+    ['log', { log: 'time,tenant\n' }, 'log', 'log: has no requests'],
     ['storm', { retry: 'never' }, 'retry', 'must be one of "soon", "after"'],
   ])('%s %o', async (kind, texts, field, message) => {
     expect(await issueOf({ traffic: trafficForm(kind, texts) })).toMatchObject({

@@ -104,6 +104,13 @@ export const time = (label: string, initial: string): Field<number> => ({
   read: (option, text) => durationMs(option, text.trim()),
 })
 
+export const lines = (label: string, initial: string): Field<string> => ({
+  label,
+  initial,
+  input: 'lines',
+  read: (_, text) => text,
+})
+
 /** Returns the texts that a form begins with. */
 export const initialTexts = (fields: Fields): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial]))

@@ -1,5 +1,5 @@
 import type { Program } from './program.ts'
-import type { Traffic } from './traffic.ts'
+import type { Traffic } from './arrivals.ts'
 import { EventQueue } from './event-queue.ts'
 import { Recording, type Run } from './recording.ts'
 

@@ -5,7 +5,8 @@ import { createProgram, planOf, type Plan } from './program.ts'
 import type { Run } from './recording.ts'
 import { run, type Use } from './run.ts'
 import { USE_FIELDS, type Scenario } from './scenario.ts'
-import { TRAFFIC_KINDS, type Traffic, type TrafficKind } from './traffic.ts'
+import type { Traffic } from './arrivals.ts'
+import { TRAFFIC_KINDS, type TrafficKind } from './traffic.ts'
 
 /** A scenario that is ready to run: each field was read. */
 export interface Ready {
@@ -26,7 +27,7 @@ export async function prepare(scenario: Scenario): Promise<Ready> {
   )
   // A limiter refuses policies that do not go together.
   await withIssues('policies', {}, () => createProgram(plan, traffic.startMs))
-  return { plan, traffic, use, code: codeOf(plan, traffic.startMs) }
+  return { plan, traffic: countedOnly(traffic, plan), use, code: codeOf(plan, traffic.startMs) }
 }
 
 /** Runs a scenario on the limiter of its code. */
@@ -45,3 +46,13 @@ function useOf({ use }: Scenario, { units }: Plan): Use {
     lastsMs: values.seconds * 1_000,
   }
 }
+
+/** Leaves out units that a log has and no policy counts. */
+const countedOnly = (traffic: Traffic, { units }: Plan): Traffic => ({
+  ...traffic,
+  arrivals: traffic.arrivals.map((arrival) => {
+    if (!arrival.used) return arrival
+    const used = Object.entries(arrival.used).filter(([unit]) => units.includes(unit))
+    return { ...arrival, used: Object.fromEntries(used) }
+  }),
+})

@@ -1,26 +1,8 @@
-import { choice, time, whole, type Fields, type Values } from './fields.ts'
+import { choice, lines, time, whole, type Fields, type Values } from './fields.ts'
 import { refused } from './issue.ts'
+import { logTraffic } from './log-traffic.ts'
+import type { Arrival, Traffic } from './arrivals.ts'
 import { seededRandom } from './random.ts'
-
-/** A request that a client sends by itself. Retries come with the answers. */
-export interface Arrival {
-  /** Milliseconds since the start. */
-  readonly at: number
-  readonly tenant: string
-  /** The units that it turns out to use, if the traffic knows them. */
-  readonly used?: Readonly<Record<string, number>>
-}
-
-export interface Traffic {
-  /** The time of the start, in epoch ms. */
-  readonly startMs: number
-  /** In the order of their times. */
-  readonly arrivals: readonly Arrival[]
-  /** Returns the milliseconds until a denied client tries again, or `undefined` if it gives up. */
-  readonly retryIn: (retryAfterMs: number | null, attempt: number) => number | undefined
-  /** Lines of a log that could not be read. */
-  readonly faults: readonly string[]
-}
 
 export interface TrafficKind<Own extends Fields = Fields> {
   readonly title: string
@@ -31,6 +13,13 @@ export interface TrafficKind<Own extends Fields = Fields> {
 
 /** The most requests that a client may send by itself in a scenario. */
 const MAX_ARRIVALS = 200_000
+
+const LOG = `time,tenant,cost
+2026-01-05T09:00:00Z,acme,0.012
+2026-01-05T09:00:02Z,acme,0.031
+2026-01-05T09:00:03Z,birch,0.009
+2026-01-05T09:00:04Z,acme,0.018
+`
 
 /** Infers the types of the values from the fields. */
 const kind = <const Own extends Fields>(of: TrafficKind<Own>): TrafficKind =>
@@ -155,6 +144,13 @@ export const TRAFFIC_KINDS = {
       return trafficOf([...all.flat(), ...agent])
     },
   }),
+  log: kind({
+    title: 'Your log',
+    describe:
+      'The requests of a CSV, JSON or access log, as sluice replay reads it. It stays in this page.',
+    fields: { log: lines('Log', LOG) },
+    make: ({ log }) => logTraffic(log, MAX_ARRIVALS),
+  }),
 } as const satisfies Record<string, TrafficKind>
 
 export type TrafficName = keyof typeof TRAFFIC_KINDS
@@ -168,7 +164,6 @@ function trafficOf(arrivals: readonly Arrival[]): Traffic {
     startMs: START_MS,
     arrivals: arrivals.toSorted((a, b) => a.at - b.at),
     retryIn: never,
-    faults: [],
   }
 }
 

@@ -1,0 +1,17 @@
+/** A request that a client sends by itself. Retries come with the answers. */
+export interface Arrival {
+  /** Milliseconds since the start. */
+  readonly at: number
+  readonly tenant: string
+  /** The units that it turns out to use, if the traffic knows them. */
+  readonly used?: Readonly<Record<string, number>>
+}
+
+export interface Traffic {
+  /** The time of the start, in epoch ms. */
+  readonly startMs: number
+  /** In the order of their times. */
+  readonly arrivals: readonly Arrival[]
+  /** Returns the milliseconds until a denied client tries again, or `undefined` if it gives up. */
+  readonly retryIn: (retryAfterMs: number | null, attempt: number) => number | undefined
+}
