@@ -8,8 +8,6 @@ const read = (page: string): string => readFileSync(new URL(page, root), 'utf8')
 
 /** An entry of the index. */
 const LINE = /^- \[[^\]]+\]\([^)]+\): .+$/
-/** A section that says the same as others, in another order. */
-const AGAIN = /^Packages\n/
 /** An agent may leave this section out: llmstxt.org gives such a section the name "Optional". */
 const OPTIONAL = 'Why'
 
@@ -20,7 +18,6 @@ export function makeLlms(): string {
     .trim()
     .split(/\n+## /)
     .slice(1)
-    .filter((section) => !AGAIN.test(section))
     .map(makeSection)
   return [facts, ...sections].join('\n\n') + '\n'
 }

@@ -17,7 +17,13 @@ const PAGE = 'recipes/auth-providers.md'
 const folder = mkdtempSync(fileURLToPath(new URL('authjs-', import.meta.url)))
 let tenantFromSession: SubjectResolver
 let exchange: (request: Request) => Promise<Response>
-let tenantOfApi: SubjectResolver
+/** The resolver that the page names for the API. */
+const tenantOfApi = jwtSubject({
+  secret: () => process.env.JWT_SECRET,
+  algorithms: ['HS256'],
+  issuer: 'https://your-app.example',
+  audience: 'https://api.your-app.example',
+})
 
 /** Stands for `getToken` of Auth.js, which reads a session as its documentation says. */
 const GET_TOKEN = `
@@ -50,11 +56,6 @@ beforeAll(async () => {
   ))
   const { POST } = await importBlock<{ POST: typeof exchange }>(folder, PAGE, 'exchange.ts')
   exchange = POST
-  ;({ tenantOfApi } = await importBlock<{ tenantOfApi: typeof tenantOfApi }>(
-    folder,
-    PAGE,
-    'api.ts',
-  ))
 })
 afterAll(() => {
   vi.unstubAllEnvs()

@@ -51,6 +51,8 @@ describe("the README's code", () => {
   })
 
   it('holds each tenant of a client to a budget, without Redis', async () => {
+    // The day of the budget must not end in between.
+    vi.useFakeTimers({ toFake: ['Date'] })
     const prompts: unknown[] = []
     vi.stubGlobal('fetch', async (_: string, init: RequestInit) => {
       prompts.push(JSON.parse(init.body as string))
@@ -65,6 +67,7 @@ describe("the README's code", () => {
     await expect(answer('acme', 'Why?')).rejects.toMatchObject({ status: 429 })
     await answer('globex', 'Why?')
     vi.unstubAllGlobals()
+    vi.useRealTimers()
     expect(prompts).toHaveLength(2)
   })
 
