@@ -46,7 +46,10 @@ describe('the page on tests of your own route', () => {
       }
       writeFileSync(join(app, 'app.test.ts'), readBlock('testing.md', 'app.test.ts'))
     }
-    writeFileSync(join(folder, 'vitest.config.mjs'), 'export default {}')
+    writeFileSync(
+      join(folder, 'vitest.config.mjs'),
+      'export default { test: { testTimeout: 60_000 } }',
+    )
     const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
     const { VITEST: _, ...env } = process.env
     const args = [vitest, 'run', '--root', folder, '--reporter=tap-flat']

@@ -59,9 +59,10 @@ export async function block<Exports = Block>(
   return (await import(file)) as Exports
 }
 
-/** Removes the files that blocks were run from. */
+/** Removes the files that blocks were run from, and the globals that they took for granted. */
 export function cleanUp(): void {
   afterAll(() => {
+    vi.unstubAllGlobals()
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
     folder = undefined
   })
