@@ -8,6 +8,7 @@ export type { Call, CallSum } from './call.ts'
 // Replays
 export { compare, replay } from './simulation/replay.ts'
 export type { CompareOptions, Denial, ReplayOptions } from './simulation/replay.ts'
+export type { OpeningBalance } from './simulation/opening-balances.ts'
 export { policySet } from './simulation/policy-set.ts'
 export type { Limits, OmittedPolicy, PolicySet } from './simulation/policy-set.ts'
 
@@ -32,8 +33,10 @@ export { suggestionTable } from './report/tables.ts'
 export type { Table } from './report/text-table.ts'
 export { renderText } from './report/text.ts'
 export type {
+  BalanceReport,
   ComparedSets,
   Comparison,
+  CreditsReport,
   LogReport,
   PolicyReport,
   Replay,

@@ -8,6 +8,7 @@ import { findLimits } from '../replay/find-limits.ts'
 import { loadPolicies } from '../replay/load-policies.ts'
 import { inOrder } from '../replay/in-order.ts'
 import { itemsOf, LOG_USAGE } from '../replay/log-options.ts'
+import { openingBalanceOf } from '../replay/opening-balance.ts'
 import { openOutput } from '../replay/output-file.ts'
 import { createProgress } from '../replay/progress.ts'
 
@@ -23,6 +24,8 @@ Limits
                         app and server
   --against FILE        other limits, to compare with
   --except T1,T2        tenants that may be denied; all others count as normal
+  --balance AMOUNT      what each balance of credits begins with, such as 50 for $50; or by tenant, such as acme=50,beta=20,
+                        others 0 (default: policies of credits are left out)
   --suggest             also find the smallest limits that deny nobody but --except
   --env FILE            the variables that the environment lacks (default: .env.local, .dev.vars, .env)
 
@@ -58,6 +61,7 @@ async function run(
   const set = await loadPolicies(folder, textOf(values, 'limits'), '--limits')
   const sets = [set]
   if (against !== undefined) sets.push(await loadPolicies(folder, against, '--against'))
+  const openingBalance = openingBalanceOf(textOf(values, 'balance'), sets)
   const log = await openLog(resolve(folder, path), logOptions)
   const denialsPath = textOf(values, 'denials')
   const denials =
@@ -65,7 +69,9 @@ async function run(
   const progress = createProgress(process.stderr, 'replay')
   const calls = log.calls((share) => progress.update(share))
   const onDenied = denials && ((denial: Denial) => denials.write(denialLine(denial)))
-  const result = await replayLog(calls, sets, { except, onDenied }).finally(() => progress.end())
+  const result = await replayLog(calls, sets, { except, openingBalance, onDenied }).finally(() =>
+    progress.end(),
+  )
   denials?.close()
   const { facts } = log
   assertReadable(facts, result.log.used.calls)

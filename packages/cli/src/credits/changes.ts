@@ -1,6 +1,7 @@
 /* Changes of a balance. */
 import { adjust, grant, revoke, settleHold, type CreditsChange } from '@sluice/core/credits'
 import { subjectText } from '@sluice/core/internal/text'
+import { unitsOf } from '../amount.ts'
 import { textOf } from '../command.ts'
 import { refuse } from '../errors.ts'
 import { option } from '../wording.ts'
@@ -9,7 +10,6 @@ import {
   confirmed,
   neededOf,
   timeOf,
-  unitsOf,
   type CreditsAction,
   type CreditsTask,
 } from './task.ts'

@@ -55,14 +55,6 @@ export function creditsTaskOf(
   return { limiter, subject, choice: { policy: name }, unit, values, folder }
 }
 
-/** Returns the units of an amount: dollars of a policy that counts dollars, such as `12.50`, else a number. */
-export function unitsOf(text: string, { unit }: Pick<CreditsTask, 'unit'>, of: string): number {
-  const number = (unit === 'usd' ? /^\$?(\d+(?:\.\d{1,6})?)$/ : /^(\d+)$/).exec(text)?.[1]
-  if (number !== undefined) return Math.round(Number(number) * (unit === 'usd' ? 1_000_000 : 1))
-  const [kind, example] = unit === 'usd' ? ['dollars', '12.50'] : [`${unit}s`, '20']
-  return refuse(`${of} ${text} must be an amount in ${kind}, such as ${example}`)
-}
-
 /** Returns an amount of a balance as a person reads it: `$1.50`, `-$1.50`, `20`. */
 export const amountOf = (units: number, { unit }: Pick<CreditsTask, 'unit'>): string =>
   `${units < 0 ? '-' : ''}${unitsText(Math.abs(units), unit)}`

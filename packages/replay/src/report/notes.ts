@@ -52,6 +52,9 @@ export function logNotes({ log, sets, absent }: Replay, facts: LogFacts): string
   if (absent.length > 0) {
     notes.push(`Tenants of --except that are not in the log: ${absent.join(', ')}.`)
   }
+  if (sets.some(({ credits }) => credits.length > 0)) {
+    notes.push('Balances are granted nothing after their start but what a plan includes.')
+  }
   for (const { name, omitted, partitions } of sets) {
     if (partitions > MAX_PARTITIONS) {
       const most = `The ${count(MAX_PARTITIONS)} used last were counted`

@@ -1,6 +1,6 @@
-import { subjectText } from '@sluice/core/internal/text'
+import { subjectText, unitsText } from '@sluice/core/internal/text'
 import type { Suggestion } from '../limits/suggest-limits.ts'
-import type { Replay, SetReport, TenantReport } from '../simulation/report-types.ts'
+import type { CreditsReport, Replay, SetReport, TenantReport } from '../simulation/report-types.ts'
 import type { Table } from './text-table.ts'
 import { count, dollars, limitText, percent, time } from './format.ts'
 
@@ -66,6 +66,21 @@ export const tenantsTable = (tenants: readonly TenantReport[]): Table => ({
       dollars(denied.usd),
       mostFrequent(policies),
       time(firstDeniedAt),
+    ]),
+})
+
+/** The balances of a policy of credits that have refused the most calls, or have the least left. */
+export const balancesTable = ({ unit, balances }: CreditsReport): Table => ({
+  head: ['balance of', 'at the start', 'charged', 'left', 'calls refused', 'ran out (UTC)'],
+  rows: balances
+    .slice(0, TOP)
+    .map(({ subject, opening, charged, left, refused, ranOutAt }) => [
+      subjectText(subject),
+      unitsText(opening, unit),
+      unitsText(charged, unit),
+      unitsText(left, unit),
+      count(refused),
+      time(ranOutAt),
     ]),
 })
 

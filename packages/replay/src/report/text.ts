@@ -1,12 +1,13 @@
 import type { LogFacts } from '../log/facts.ts'
 import type { Suggestion } from '../limits/suggest-limits.ts'
-import type { Replay, SetReport } from '../simulation/report-types.ts'
+import type { CreditsReport, Replay, SetReport } from '../simulation/report-types.ts'
 import { ASSUMPTIONS } from './assumptions.ts'
 import { count, counted, dollars, time } from './format.ts'
 import { leftOutText, logNotes } from './notes.ts'
 import { shadowTables } from './shadow.ts'
 import { suggestionNotes } from './suggestion.ts'
 import {
+  balancesTable,
   comparisonTable,
   policiesTable,
   suggestionTable,
@@ -51,10 +52,18 @@ function setParts(set: SetReport, isNamed: boolean): string[] {
       `Normal tenants that would have been denied:\n\n${drawTable(tenantsTable(normal.hurt))}`,
     )
   }
+  parts.push(...set.credits.map(creditsPart))
   parts.push(
     ...shadowTables(set.shadow).map(({ caption, table }) => `${caption}:\n\n${drawTable(table)}`),
   )
   return isNamed ? [`== ${name}`, ...parts] : parts
+}
+
+function creditsPart(credits: CreditsReport): string {
+  const { policy, balances } = credits
+  const ranOut = balances.filter(({ ranOutAt }) => ranOutAt !== undefined).length
+  const caption = `${count(ranOut)} of ${counted(balances.length, 'balance')} of "${policy}" would have run out:`
+  return `${caption}\n\n${drawTable(balancesTable(credits))}`
 }
 
 const suggestionParts = (suggestion: Suggestion): string[] => [

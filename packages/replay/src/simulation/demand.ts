@@ -27,8 +27,10 @@ export interface DemandCollector {
 /** Creates an empty collector. */
 export function collectDemand(rules: readonly PolicyRule[]): DemandCollector {
   const demands = new Map<string, Demand>()
+  // A balance has no window, so nothing says which use of it is normal.
+  const limited = rules.filter(({ balance }) => !balance)
   const dimensions = new Map(
-    rules.map(({ name, per }) => [
+    limited.map(({ name, per }) => [
       name,
       per === 'global' ? [] : per.filter((one) => one !== 'tenant'),
     ]),
@@ -45,6 +47,7 @@ export function collectDemand(rules: readonly PolicyRule[]): DemandCollector {
   return {
     add(call, { policies }) {
       for (const { name, cost, limit, burst, windowMs } of policies) {
+        if (!dimensions.has(name)) continue
         const key = keyOf(name, call)
         const demand = demands.get(key)
         if (demand === undefined) {

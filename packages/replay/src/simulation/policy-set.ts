@@ -25,6 +25,8 @@ export interface PolicySet {
   /** The name in reports, such as that of the file. */
   readonly name: string
   readonly rules: readonly PolicyRule[]
+  /** The same, with the policies of `credits`, which a replay has with an opening balance. */
+  readonly rulesWithCredits: readonly PolicyRule[]
   readonly omitted: readonly OmittedPolicy[]
   readonly plans: Plans | undefined
   readonly prices: Prices | undefined
@@ -54,10 +56,14 @@ export function policySet(name: string, limits: Limits): PolicySet {
     (rule) => reasonToOmit(rule, limits.configuration !== undefined) ?? [],
   )
   const names = new Set(omitted.map((policy) => policy.name))
+  const replayed = rules
+    .filter(({ name: own, balance }) => balance || !names.has(own))
+    .map(withOneStripe)
   const configuration = limits.configuration?.filter(({ policy }) => !names.has(policy))
   return {
     name,
-    rules: rules.filter((rule) => !names.has(rule.name)).map(withOneStripe),
+    rules: replayed.filter(({ balance }) => !balance),
+    rulesWithCredits: replayed,
     omitted,
     plans,
     prices: limits.prices,
@@ -78,10 +84,23 @@ function reasonToOmit(
       reason: 'it counts calls in flight, and a replay decides each call at its start',
     }
   }
-  if (balance) return { name, reason: 'it counts credits, whose grants are not in the log' }
+  if (balance) {
+    return {
+      name,
+      reason:
+        'it counts credits, whose grants are not in the log; a replay has it with an opening balance',
+    }
+  }
   return limit === 'configured' && !isConfigured
     ? { name, reason: 'its limit is set at run time' }
     : undefined
+}
+
+/** Returns the set with its policies of `credits`. */
+export function withCredits(set: PolicySet): PolicySet {
+  const rules = set.rulesWithCredits
+  const names = new Set(rules.map(({ name }) => name))
+  return { ...set, rules, omitted: set.omitted.filter(({ name }) => !names.has(name)) }
 }
 
 /** Plans as an option of `createLimiter`, which has no `undefined`. */

@@ -13,6 +13,8 @@ interface PolicyTally extends Denials {
   readonly tenants: Set<string>
   calls: number
   fullest: number
+  /** False for a balance. */
+  readonly hasLimit: boolean
 }
 
 /** Counts what each policy of a set does. */
@@ -24,9 +26,9 @@ export interface PolicyTallies {
 /** Creates empty counts of these policies. */
 export function createPolicyTallies(rules: readonly PolicyRule[]): PolicyTallies {
   const tallies = new Map<string, PolicyTally>(
-    rules.map(({ name }) => [
+    rules.map(({ name, balance }) => [
       name,
-      { ...noDenials(), tenants: new Set<string>(), calls: 0, fullest: 0 },
+      { ...noDenials(), tenants: new Set<string>(), calls: 0, fullest: 0, hasLimit: !balance },
     ]),
   )
   return {
@@ -39,9 +41,9 @@ export function createPolicyTallies(rules: readonly PolicyRule[]): PolicyTallies
     },
     report: () =>
       rules.map(({ name, unit }) => {
-        const { count, tenants, calls, fullest, ...times } = tallies.get(name) as PolicyTally
+        const { count, tenants, calls, fullest, firstAt, lastAt } = tallies.get(name) as PolicyTally
         const use = { tenants: tenants.size, calls, fullest }
-        return { name, unit, denied: count, ...use, ...timesOf({ count, ...times }) }
+        return { name, unit, denied: count, ...use, ...timesOf({ count, firstAt, lastAt }) }
       }),
   }
 }
@@ -49,6 +51,7 @@ export function createPolicyTallies(rules: readonly PolicyRule[]): PolicyTallies
 function noteUse(tally: PolicyTally | undefined, { burst, remaining }: PolicyState): void {
   if (!tally) return
   tally.calls += 1
+  if (!tally.hasLimit) return
   // A limit of 0 is always full.
   const full = burst > 0 ? (burst - remaining) / burst : 1
   if (full > tally.fullest) tally.fullest = full

@@ -3,7 +3,9 @@ import type { Call } from '../call.ts'
 import type { PolicySet } from './policy-set.ts'
 import type { SeriesName, SetReport, TenantReport, Use } from './report-types.ts'
 import { entryOf } from '../groups.ts'
+import { createBalanceTally } from './balance-tally.ts'
 import { collectDemand } from './demand.ts'
+import type { OpeningBalance } from './opening-balances.ts'
 import { createPolicyTallies, noDenials, note, timesOf, type Denials } from './policy-tallies.ts'
 import { createShadowTally } from './shadow-tally.ts'
 import { createTimeSeries } from './time-series.ts'
@@ -29,8 +31,11 @@ const SERIES = 'allowed denied allowedTokens deniedTokens allowedUsd deniedUsd'.
   ' ',
 ) as SeriesName[]
 
-/** Creates an empty recorder. */
-export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
+/** Creates an empty recorder. @param opening The units that balances of credits begin with. */
+export function createRecorder(
+  { name, rules, omitted }: PolicySet,
+  opening?: OpeningBalance,
+): Recorder {
   const used = noUse()
   const denied = noUse()
   let delayed = 0
@@ -39,6 +44,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
   const series = createTimeSeries(SERIES)
   const demand = collectDemand(rules)
   const shadow = createShadowTally()
+  const balances = createBalanceTally(rules, opening)
 
   function addDenial({ at }: Call, use: Use, tally: TenantTally, policy: string): void {
     addUse(denied, use)
@@ -59,6 +65,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
       policies.add(call, decision)
       if (decision.delayMs > 0) delayed += 1
       shadow.add(call.subject.tenant, use, decision)
+      balances.add(call, decision)
       if (decision.violated) addDenial(call, use, tally, decision.violated.name)
     },
 
@@ -75,6 +82,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
         denied,
         delayed,
         policies: policies.report(),
+        credits: balances.report(),
         shadow: shadow.report(),
         omitted,
         partitions: demand.partitions,

@@ -1,7 +1,8 @@
 import { invalidOption } from '@sluice/core/internal'
 import type { Decision } from '@sluice/core'
 import type { Call } from '../call.ts'
-import type { PolicySet } from './policy-set.ts'
+import { assertOpeningBalance, type OpeningBalance } from './opening-balances.ts'
+import { withCredits, type PolicySet } from './policy-set.ts'
 import type { ComparedSets, Comparison, Replay } from './report-types.ts'
 import { LIST_PRICES, type Prices } from '@sluice/ai'
 import { SUSTAINED } from './demand.ts'
@@ -27,6 +28,12 @@ export interface ReplayOptions {
   readonly prices?: Prices | undefined
   /** Tenants that may be denied. All others count as normal. @default tenants are judged by their use */
   readonly except?: readonly string[] | undefined
+  /**
+   * The units that each balance of `credits` begins with, before its first call, such as `usd(50)`; or those of each tenant, such as
+   * `{ acme: usd(50) }`, of which others begin with 0. The allowance of a plan comes on top; nothing is granted later.
+   * @default policies of `credits` are left out
+   */
+  readonly openingBalance?: OpeningBalance | undefined
   /** Receives each denial. */
   readonly onDenied?: ((denial: Denial) => void) | undefined
 }
@@ -36,7 +43,7 @@ export interface ReplayOptions {
  * call is not sent again.
  *
  * @param calls In the order of their times, as `openLog` reads them.
- * @throws ConfigError When the log lacks a dimension or a unit that a policy counts.
+ * @throws ConfigError When the log lacks a dimension or a unit that a policy counts, or an option is out of range.
  * @example
  * const log = await openLog('requests.csv')
  * const { sets } = await replay(log.calls(), [policySet('limits', { limiter })])
@@ -47,9 +54,16 @@ export async function replay(
   sets: readonly PolicySet[],
   options: ReplayOptions = {},
 ): Promise<Replay> {
-  const { except, onDenied } = options
+  const { except, onDenied, openingBalance } = options
+  if (openingBalance !== undefined) assertOpeningBalance(openingBalance)
   const prices = options.prices ?? sets[0]?.prices ?? LIST_PRICES
-  const parts = sets.map((set) => ({ set, twin: twinOf(set), recorder: createRecorder(set) }))
+  const parts = sets
+    .map((set) => (openingBalance === undefined ? set : withCredits(set)))
+    .map((set) => ({
+      set,
+      twin: twinOf(set, openingBalance),
+      recorder: createRecorder(set, openingBalance),
+    }))
   const log = createLogTally()
   const pairs = noPairs()
   for await (const call of calls) {
@@ -96,7 +110,7 @@ export async function compare(
 ): Promise<ComparedSets> {
   const { onCall, onDenied } = options
   const prices = options.prices ?? sets[0].prices ?? LIST_PRICES
-  const [first, second] = sets.map(twinOf) as [Twin, Twin]
+  const [first, second] = sets.map((set) => twinOf(set)) as [Twin, Twin]
   const log = createLogTally()
   const policies = createPolicyTallies(sets[1].rules)
   const pairs = noPairs()
@@ -122,8 +136,11 @@ export async function compare(
 }
 
 /** @throws ConfigError When the set has no policy that can be replayed. */
-function twinOf({ rules, omitted, plans, configuration }: PolicySet): Twin {
-  if (rules.length > 0) return createTwin(rules, plans, configuration)
+function twinOf(
+  { rules, omitted, plans, configuration }: PolicySet,
+  opening?: OpeningBalance,
+): Twin {
+  if (rules.length > 0) return createTwin(rules, plans, configuration, opening)
   const reasons = omitted.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
   throw invalidOption('policies', `must have a policy that can be replayed (${reasons})`)
 }

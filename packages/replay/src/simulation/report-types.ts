@@ -36,7 +36,7 @@ export interface PolicyReport {
   readonly tenants: number
   /** The calls that it took part in. */
   readonly calls: number
-  /** The largest share of its limit that was in use after a call, from 0 to 1; more where a settlement overran. */
+  /** The largest share of its limit that was in use after a call, from 0 to 1; more where a settlement overran; 0 of credits. */
   readonly fullest: number
   /** The first denial, ISO 8601. */
   readonly firstDeniedAt: string | undefined
@@ -61,6 +61,30 @@ export interface ShadowPolicyReport extends ShadowCounts {
   readonly tenants: readonly (ShadowCounts & { readonly tenant: string })[]
 }
 
+/** A balance of credits in a replay. Units are those of its policy, such as micro-dollars. */
+export interface BalanceReport {
+  /** The values of the policy's dimensions, such as `{ tenant: 'acme' }`. */
+  readonly subject: Readonly<Record<string, string>>
+  /** Units before the first call. */
+  readonly opening: number
+  readonly charged: number
+  /** Units left after the last call. */
+  readonly left: number
+  /** Calls that it had too little for. */
+  readonly refused: number
+  readonly refusedUnits: number
+  /** The first call that it had too little for, or that left nothing, ISO 8601; `undefined` if it lasts. */
+  readonly ranOutAt: string | undefined
+}
+
+/** A policy of credits in a replay. */
+export interface CreditsReport {
+  readonly policy: string
+  readonly unit: string
+  /** The balances: those with the most refused calls first, then those with the least left. */
+  readonly balances: readonly BalanceReport[]
+}
+
 /** A replay of a log through one set of limits. */
 export interface SetReport {
   readonly name: string
@@ -70,6 +94,8 @@ export interface SetReport {
   /** Calls that a leaky bucket or backpressure would have delayed. */
   readonly delayed: number
   readonly policies: readonly PolicyReport[]
+  /** The policies of `credits`: none without an opening balance. */
+  readonly credits: readonly CreditsReport[]
   /** The policies in shadow. */
   readonly shadow: readonly ShadowPolicyReport[]
   readonly omitted: readonly OmittedPolicy[]

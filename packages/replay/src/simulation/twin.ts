@@ -10,6 +10,7 @@ import {
 } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { countCommands } from './count-commands.ts'
+import { createOpenings, type OpeningBalance } from './opening-balances.ts'
 import { plansOf } from './policy-set.ts'
 import { createCost } from './units-of-call.ts'
 
@@ -29,12 +30,14 @@ export const MAX_PARTITIONS = 1_000_000
 /**
  * Creates a limiter with these rules over the memory store, which decides as Redis does.
  *
+ * @param opening The units that balances of credits begin with. @default 0
  * @throws ConfigError When the rules are invalid.
  */
 export function createTwin(
   rules: readonly PolicyRule[],
   plans: Plans | undefined,
   configuration?: readonly DesiredEntry[],
+  opening: OpeningBalance = 0,
 ): Twin {
   let now = 0
   const clock: Clock = () => now
@@ -47,7 +50,17 @@ export function createTwin(
     ? [runtimeConfiguration({ allow: allSettings(rules, configuration) })]
     : []
   const policies = [() => rules]
-  const limiter = createLimiter({ store, clock, policies, extensions, ...plansOf(plans) })
+  const hasCredits = rules.some(({ balance }) => balance)
+  const limiter = createLimiter({
+    store,
+    clock,
+    policies,
+    extensions,
+    // As credits need it: memory does not fail.
+    ...(hasCredits && { onStoreError: 'deny' as const }),
+    ...plansOf(plans),
+  })
+  const openBalances = hasCredits ? createOpenings(limiter, rules, opening) : undefined
   // The first call waits for it and reports its failure. The others need not wait.
   let configured = isConfigured ? applyConfiguration(limiter, configuration) : undefined
   configured?.catch(() => {})
@@ -64,6 +77,7 @@ export function createTwin(
     now = call.at
     const cost = costOf(call, usd)
     try {
+      if (openBalances) await openBalances(call)
       const decision = await limiter[method](subjectOf(call, plans), { cost })
       add(decision)
       return decision
