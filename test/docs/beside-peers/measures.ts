@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { vi } from 'vitest'
 import { bundle } from '../../support/bundle.ts'
 import { at } from '../coming-from/page.ts'
@@ -10,16 +9,6 @@ export const yesNo = (isSo: boolean): string => (isSo ? 'yes' : 'no')
 export function counted(object: object, method: string): () => number {
   const { mock } = vi.spyOn(object as Record<string, () => unknown>, method).mockClear()
   return () => mock.calls.length
-}
-
-/** Asks 25 times before the first answer, each in an event of its own, as requests come. */
-export async function passedAtOnce(ask: Ask): Promise<string> {
-  const asked = Array.from({ length: 25 }, async () => {
-    await setImmediate()
-    return ask()
-  })
-  const passed = await Promise.all(asked)
-  return String(passed.filter(Boolean).length)
 }
 
 /** Asks one time, 99 times at the end of that minute, and as often as may pass at both ends of the next. */

@@ -1,5 +1,4 @@
 import { dailyCap } from '@sluice/core'
-import { reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
@@ -15,7 +14,6 @@ import {
   isEnough,
   kilobytes,
   outcomes,
-  passedAtOnce,
   worstMinute,
   yesNo,
 } from './measures.ts'
@@ -44,12 +42,6 @@ const noCosts: Probe = async () => '–'
 
 /** The probes of each row by its label: ours, and those of `PEERS`. Each returns the text of its cell. */
 export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
-  '25 calls at once on a limit of 20 that pass': [
-    () => passedAtOnce(askOurs(ours([minute(20)], { store: storeOnRedis() }))),
-    () => passedAtOnce(askUpstash(upstashOf(Ratelimit.slidingWindow(20, '60 s')))),
-    () => passedAtOnce(askExpress(express(20))),
-    () => passedAtOnce(askFlexible(flexibleRedis(20))),
-  ],
   'the most that pass within a minute, at 100 a minute': [
     () => worstMinute(askOurs(ours([minute(100)]))),
     () => worstMinute(askUpstash(upstashOf(Ratelimit.slidingWindow(100, '60 s')))),
@@ -159,26 +151,6 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
         .consume('acme', 11)
         .catch((rejected: unknown) => rejected)
       return yesNo(!Number.isFinite((told as { msBeforeNext: number }).msBeforeNext))
-    },
-  ],
-  'units given back by a use of 3 less than charged, told twice': [
-    async () => {
-      const limiter = ours([minute(10)])
-      const call = await reserve(limiter, { tenant: 'acme' }, { cost: 9 })
-      for (const _ of [1, 2]) if (call.allowed) await call.settle(6)
-      return String((await limiter.peek({ tenant: 'acme' })).policies[0]!.remaining - 1)
-    },
-    async () => {
-      const limiter = upstashOf(Ratelimit.slidingWindow(10, '60 s'))
-      for (const rate of [9, -3, -3]) await limiter.limit('acme', { rate })
-      return String((await limiter.getRemaining('acme')).remaining - 1)
-    },
-    noCosts,
-    async () => {
-      const limiter = flexible(10)
-      await limiter.consume('acme', 9)
-      for (const _ of [1, 2]) await limiter.reward('acme', 3)
-      return String(((await limiter.get('acme'))?.remainingPoints ?? 0) - 1)
     },
   ],
   'while Redis is down, a request is': [

@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { limitedModel, LIST_PRICES, ModelCallDenied } from '@sluice/ai'
 import { convertToModelMessages, streamText, type UIMessage } from 'ai'
-import { tenantOf } from '../../../auth'
+import { tenantFromJwt } from '../../../auth'
 import { limiter } from '../../../limits'
 
 const openai = createOpenAICompatible({
@@ -15,12 +15,12 @@ const textOf = (error: unknown): string =>
   error instanceof ModelCallDenied ? `Denied: ${error.decision.reason}.` : 'Something went wrong.'
 
 export async function POST(request: Request): Promise<Response> {
-  const tenant = await tenantOf(request)
-  if (tenant === undefined) return new Response(null, { status: 401 })
+  const subject = await tenantFromJwt(request)
+  if (!subject || !('tenant' in subject)) return new Response(null, { status: 401 })
   const { messages } = (await request.json()) as { messages: UIMessage[] }
   const result = streamText({
     model: limitedModel(openai('gpt-6.2-sol'), limiter, {
-      subject: { tenant },
+      subject,
       prices: LIST_PRICES,
       maxOutput: 16_384, // with thinking; an answer that is under way holds its cost
     }),
