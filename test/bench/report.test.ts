@@ -17,7 +17,7 @@ describe('the pages of figures', () => {
     const names = SCENARIOS.map(({ name }) => name).toSorted()
     expect([...results.keys()].toSorted()).toEqual(names)
     for (const page of pages) expect(render(page, results)).toBe(page)
-    const marked = pages.join('').matchAll(/<!-- bench: (?!machine)(\S+) -->/g)
+    const marked = pages.join('').matchAll(/<!--bench:(?!machine)(\S+)-->/g)
     // Sentences have the figures of these: see `costly.test.ts`, and the page about more than one Redis.
     const told = new Set(['answers', 'bodies', 'meter', 'scale'])
     const others = names.filter((name) => !told.has(name))
@@ -50,15 +50,13 @@ describe('a table', () => {
     expect(markdownTable([one])).toContain('| tenants: 10,000 | peer   | 1.00 ')
   })
 
-  it('leaves quartiles out where a page asks for it', () => {
-    expect(markdownTable([window], { quartiles: false })).not.toContain('p25')
-    const point: Row = {
-      title: 'a window',
-      unit: 'µs',
-      ours: { values: [1, 2, 3] },
-      at: { tenants: 1 },
-    }
-    expect(markdownTable([point], { quartiles: false })).toMatch(/\| 2\.00 +\|/)
+  it('has neither quartiles nor the figures of others in brief', () => {
+    expect(markdownTable([window], { brief: true }).split('\n')[2]).toBe(
+      '| one window  | peer   | 1.00  | 4.00 ms, 4.0 commands |',
+    )
+    const values = [1, 2, 3]
+    const point: Row = { title: 'a window', unit: 'µs', ours: { values }, at: { tenants: 1 } }
+    expect(markdownTable([point], { brief: true })).toMatch(/\| 2\.00 +\|/)
   })
 
   it('has a column for each place on an axis, where nothing is compared', () => {

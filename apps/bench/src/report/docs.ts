@@ -19,7 +19,7 @@ export function render(page: string, results: ReadonlyMap<string, Result>): stri
     if (!page.includes(beginOf(result.scenario))) continue
     const isOmitted = OMITTED[result.scenario] ?? (() => false)
     const rows = result.rows.filter((row) => !isOmitted(row)).map(withoutOmitted)
-    const table = markdownTable(rows, { quartiles: false })
+    const table = markdownTable(rows, { brief: true })
     text = fill(text, result.scenario, [table, measuredAt(result, machine)])
   }
   return text
@@ -55,11 +55,11 @@ export function writeDocs(results: ReadonlyMap<string, Result>): void {
   for (const page of PAGES) writeFileSync(page, render(readFileSync(page, 'utf8'), results))
 }
 
-const beginOf = (name: string): string => `<!-- bench: ${name} -->`
+const beginOf = (name: string): string => `<!--bench:${name}-->`
 
 /** Replaces what is between two markers. @throws Error When the page does not have them. */
 function fill(page: string, name: string, blocks: readonly string[]): string {
-  const [begin, end] = [beginOf(name), `<!-- end of ${name} -->`]
+  const [begin, end] = [beginOf(name), `<!--end:${name}-->`]
   const [from, to] = [page.indexOf(begin), page.indexOf(end)]
   if (from < 0 || to < from) throw new Error(`The page has no "${begin}" … "${end}"`)
   return `${page.slice(0, from)}${[begin, ...blocks, ''].join('\n\n')}${page.slice(to)}`

@@ -13,6 +13,11 @@ const QUARTILES: Column = {
   cell: ({ row, ratio }) => spreadText(ratio, row),
 }
 
+const OTHER: Column = {
+  heading: 'the other',
+  cell: ({ row, other }) => (other ? figureText(other, row) : NOTHING),
+}
+
 const COLUMNS: readonly Column[] = [
   { heading: 'measurement', cell: ({ row }) => row.title },
   { heading: 'at', cell: ({ row }) => atText(row) },
@@ -20,7 +25,7 @@ const COLUMNS: readonly Column[] = [
   { heading: 'ratio', cell: ({ ratio }) => (ratio ? ratio.median.toFixed(2) : NOTHING) },
   QUARTILES,
   { heading: 'Sluice', cell: ({ row }) => figureText(row.ours, row) },
-  { heading: 'the other', cell: ({ row, other }) => (other ? figureText(other, row) : NOTHING) },
+  OTHER,
 ]
 
 const BAR: Column = { heading: 'bar', cell: ({ row, bar }) => barText(bar, row.unit) }
@@ -30,8 +35,8 @@ const NOTHING = '–'
 interface Options {
   /** Show the bars of the gate. Default: false. */
   readonly bars?: boolean
-  /** Show between which figures half of the rounds lie. Default: true. */
-  readonly quartiles?: boolean
+  /** Leave out the other's figure, and between which figures half of the rounds lie. Default: false. */
+  readonly brief?: boolean
 }
 
 /**
@@ -41,25 +46,25 @@ interface Options {
  * the figure. Columns without content are left out.
  */
 export function markdownTable(rows: readonly Row[], options: Options = {}): string {
-  const { bars = false, quartiles = true } = options
+  const { bars = false, brief = false } = options
   const along = Map.groupBy(rows.filter(isAlone), ({ at, unit }) => `${axisOf(at)} ${unit}`)
   const beside = rows.filter((row) => !isAlone(row))
   return [
-    ...Array.from(along.values(), (group) => axisTable(group, quartiles)),
-    ...(beside.length > 0 ? [comparisonTable(beside, { bars, quartiles })] : []),
+    ...Array.from(along.values(), (group) => axisTable(group, brief)),
+    ...(beside.length > 0 ? [comparisonTable(beside, { bars, brief })] : []),
   ].join('\n\n')
 }
 
 /** Returns true for a point of a line that nothing is compared with. */
 const isAlone = ({ at, others }: Row): boolean => at !== undefined && others === undefined
 
-function axisTable(rows: readonly Row[], quartiles: boolean): string {
+function axisTable(rows: readonly Row[], brief: boolean): string {
   const [{ at, unit } = { at: undefined, unit: 'ms' as const }] = rows
   const axis = axisOf(at)
   const places = [...new Set(rows.map((row) => placeOf(row)))].toSorted((a, b) => a - b)
   const cell = (title: string, place: number): string => {
     const row = rows.find((one) => one.title === title && placeOf(one) === place)
-    return row ? axisText(row, quartiles) : NOTHING
+    return row ? axisText(row, brief) : NOTHING
   }
   return grid(
     [`${unitTitle(unit)} by ${axis}`, ...places.map((place) => place.toLocaleString('en'))],
@@ -71,18 +76,18 @@ function axisTable(rows: readonly Row[], quartiles: boolean): string {
 
 const placeOf = ({ at }: Row): number => Object.values(at ?? {})[0] ?? Number.NaN
 
-function axisText({ ours }: Row, quartiles: boolean): string {
+function axisText({ ours }: Row, brief: boolean): string {
   const { median, low, high } = spread(ours.values)
-  const range =
-    ours.values.length < 2 || !quartiles ? '' : ` (${significant(low)}–${significant(high)})`
+  const range = ours.values.length < 2 || brief ? '' : ` (${significant(low)}–${significant(high)})`
   return `${significant(median)}${range}`
 }
 
-function comparisonTable(rows: readonly Row[], { bars, quartiles }: Options): string {
+function comparisonTable(rows: readonly Row[], { bars, brief }: Options): string {
   const lines = comparisons(rows)
   const columns = [...COLUMNS, ...(bars ? [BAR] : [])].filter(
     (column) =>
-      (quartiles || column !== QUARTILES) && lines.some((line) => column.cell(line) !== NOTHING),
+      !(brief && (column === QUARTILES || column === OTHER)) &&
+      lines.some((line) => column.cell(line) !== NOTHING),
   )
   return grid(
     columns.map(({ heading }) => heading),
