@@ -20,10 +20,11 @@ const quoted = (cell = ''): string[] =>
   Array.from(cell.matchAll(/`([^`]+)`/g), ([, text = '']) => text)
 
 const FACTS: Fact[] = facts.split(/^(?=`)/m).flatMap((list) => {
-  const uses = quoted(/^`.*:$/m.exec(list)?.[0])
+  const [, files = '', dayOfList = ''] = /^(`.*), (\S+):$/m.exec(list) ?? []
+  const uses = quoted(files)
   return Array.from(
-    list.matchAll(/^- (\S+): \[(.*)\]\((\S+)\)$/gm),
-    ([, day = '', fact = '', url = '']) => ({ fact, url, day, uses }),
+    list.matchAll(/^- (?:(\d\S+): )?\[(.*)\]\((\S+)\)$/gm),
+    ([, day = dayOfList, fact = '', url = '']) => ({ fact, url, day, uses }),
   )
 })
 /** Each has the words, in backticks, and a link to the page that says otherwise. */

@@ -75,8 +75,10 @@ describe('the oracle', () => {
 
   it('has the newest version that the page of facts names, as it was read that day or before', () => {
     const page = readFileSync(new URL('../../../../docs/facts.md', import.meta.url), 'utf8')
-    const row = page.split('\n').find((line) => line.includes('moment/moment-timezone')) ?? ''
-    const [, day = '', newestThere] = /(\d{4}-\d\d-\d\d): .*newest is (\w+),/.exec(row) ?? []
+    const lists = page.split(/\n(?=`)/)
+    const list = lists.find((one) => one.includes('moment/moment-timezone')) ?? ''
+    const [, day = ''] = /, (\d{4}-\d\d-\d\d):/.exec(list) ?? []
+    const [, newestThere] = /newest is (\w+),/.exec(list) ?? []
     expect(newestThere).toBe(VERSIONS.at(-1))
     expect(Date.parse(day)).toBeGreaterThanOrEqual(Date.parse(tzdata.read))
   })
