@@ -50,9 +50,13 @@ describe('a table', () => {
     expect(markdownTable([one])).toContain('| tenants: 10,000 | peer   | 1.00 ')
   })
 
-  it('has neither quartiles nor the figures of others in brief', () => {
-    expect(markdownTable([window], { brief: true }).split('\n')[2]).toBe(
-      '| one window  | peer   | 1.00  | 4.00 ms, 4.0 commands |',
+  it('has a line for each row in brief, with the ratio to each other, and no quartiles', () => {
+    expect(markdownTable([window], { brief: true })).toBe(
+      [
+        '| measurement | Sluice                | ÷ peer | ÷ floor |',
+        '| ----------- | --------------------- | ------ | ------- |',
+        '| one window  | 4.00 ms, 4.0 commands | 1.00   | 4.00    |',
+      ].join('\n'),
     )
     const values = [1, 2, 3]
     const point: Row = { title: 'a window', unit: 'µs', ours: { values }, at: { tenants: 1 } }

@@ -8,24 +8,21 @@ interface Column {
   readonly cell: (comparison: Comparison) => string
 }
 
-const QUARTILES: Column = {
-  heading: 'p25–p75',
-  cell: ({ row, ratio }) => spreadText(ratio, row),
-}
-
-const OTHER: Column = {
-  heading: 'the other',
-  cell: ({ row, other }) => (other ? figureText(other, row) : NOTHING),
-}
+const MEASUREMENT: Column = { heading: 'measurement', cell: ({ row }) => row.title }
+const PLACE: Column = { heading: 'at', cell: ({ row }) => atText(row) }
+const OURS: Column = { heading: 'Sluice', cell: ({ row }) => figureText(row.ours, row) }
 
 const COLUMNS: readonly Column[] = [
-  { heading: 'measurement', cell: ({ row }) => row.title },
-  { heading: 'at', cell: ({ row }) => atText(row) },
+  MEASUREMENT,
+  PLACE,
   { heading: 'beside', cell: ({ name }) => name ?? NOTHING },
   { heading: 'ratio', cell: ({ ratio }) => (ratio ? ratio.median.toFixed(2) : NOTHING) },
-  QUARTILES,
-  { heading: 'Sluice', cell: ({ row }) => figureText(row.ours, row) },
-  OTHER,
+  { heading: 'p25–p75', cell: ({ row, ratio }) => spreadText(ratio, row) },
+  OURS,
+  {
+    heading: 'the other',
+    cell: ({ row, other }) => (other ? figureText(other, row) : NOTHING),
+  },
 ]
 
 const BAR: Column = { heading: 'bar', cell: ({ row, bar }) => barText(bar, row.unit) }
@@ -35,7 +32,7 @@ const NOTHING = '–'
 interface Options {
   /** Show the bars of the gate. Default: false. */
   readonly bars?: boolean
-  /** Leave out the other's figure, and between which figures half of the rounds lie. Default: false. */
+  /** Show a line for each row, with the ratios to all others, and no quartiles. Default: false. */
   readonly brief?: boolean
 }
 
@@ -51,7 +48,7 @@ export function markdownTable(rows: readonly Row[], options: Options = {}): stri
   const beside = rows.filter((row) => !isAlone(row))
   return [
     ...Array.from(along.values(), (group) => axisTable(group, brief)),
-    ...(beside.length > 0 ? [comparisonTable(beside, { bars, brief })] : []),
+    ...(beside.length > 0 ? [brief ? ratioTable(beside) : comparisonTable(beside, bars)] : []),
   ].join('\n\n')
 }
 
@@ -82,16 +79,32 @@ function axisText({ ours }: Row, brief: boolean): string {
   return `${significant(median)}${range}`
 }
 
-function comparisonTable(rows: readonly Row[], { bars, brief }: Options): string {
-  const lines = comparisons(rows)
-  const columns = [...COLUMNS, ...(bars ? [BAR] : [])].filter(
-    (column) =>
-      !(brief && (column === QUARTILES || column === OTHER)) &&
-      lines.some((line) => column.cell(line) !== NOTHING),
+function comparisonTable(rows: readonly Row[], bars: boolean): string {
+  return tableOf([...COLUMNS, ...(bars ? [BAR] : [])], comparisons(rows))
+}
+
+/** Makes a line for each row, and a column for each other. */
+function ratioTable(rows: readonly Row[]): string {
+  const names = new Set(rows.flatMap(({ others = {} }) => Object.keys(others)))
+  const columns = Array.from(names, (name) => ({
+    heading: `÷ ${name}`,
+    cell: ({ row }: Comparison) => {
+      const ratio = comparisons([row]).find((one) => one.name === name)?.ratio
+      return ratio ? ratio.median.toFixed(2) : NOTHING
+    },
+  }))
+  return tableOf(
+    [MEASUREMENT, PLACE, OURS, ...columns],
+    rows.map((row) => ({ row })),
   )
+}
+
+/** Leaves columns without content out. */
+function tableOf(columns: readonly Column[], lines: readonly Comparison[]): string {
+  const shown = columns.filter(({ cell }) => lines.some((line) => cell(line) !== NOTHING))
   return grid(
-    columns.map(({ heading }) => heading),
-    lines.map((line) => columns.map(({ cell }) => cell(line))),
+    shown.map(({ heading }) => heading),
+    lines.map((line) => shown.map(({ cell }) => cell(line))),
   )
 }
 
