@@ -153,7 +153,9 @@ function pageOf({ name, exports }: Entry): string {
     const ofKind = exports.filter((exported) => exported.kind === kind)
     return ofKind.length > 0 ? [`## ${kind}`].concat(ofKind.map(sectionOf)) : []
   })
-  return `${[`# \`${name}\``, ...sections].join('\n\n')}\n`
+  const [, folder = ''] = name.split('/')
+  const about = `An entry of [\`@sluice/${folder}\`](../../packages/${folder}/README.md).`
+  return `${[`# \`${name}\``, about, ...sections].join('\n\n')}\n`
 }
 
 function sectionOf({ name, kind, code, doc, members }: Export): string {
@@ -194,4 +196,8 @@ const texts = ({ tags }: Doc, tag: string): string[] =>
 
 const fenced = (code: string): string => `\`\`\`ts\n${code}\n\`\`\``
 
-if (import.meta.main) await writePages(readEntries(), join(root, 'docs/api'))
+// The packages alone use each other's internal entries. The site has the pages in a folder of its own.
+if (import.meta.main) {
+  const entries = readEntries().filter(({ name }) => !/\/internal(?:\/|$)/.test(name))
+  await writePages(entries, join(root, process.argv[2] ?? 'docs/api'))
+}

@@ -2,13 +2,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
+import { placeOf } from '../src/addresses.ts'
 import { githubAnchor } from '../src/anchors.ts'
+import { apiSidebar, entriesOf, linkNames, readApi } from '../src/api.ts'
 import { readAsWritten } from '../src/markdown.ts'
+import { INDEX, renderForSearch, SEARCH } from '../src/search.ts'
 import { sidebarOf } from '../src/sidebar.ts'
+import { makeTabs } from '../src/tabs.ts'
 import { writeTwins } from '../src/twins.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const inApp = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
+const api = readApi(read('apps/site/api/README.md'))
 
 /** The site of the docs: the same files as in the packages. `npm run site` builds it into `apps/site/dist`. */
 export default defineConfig({
@@ -26,44 +32,45 @@ export default defineConfig({
     'examples/**',
     'test/**/!(README).md',
     'packages/*/docs/**',
+    // The site has the API reference in a folder of its own.
+    'docs/api/**',
   ],
-  rewrites: (page) =>
-    page.replace(/(^|\/)README\.md$/, '$1index.md').replace('apps/site/playground/', 'playground/'),
+  rewrites: placeOf,
+  head: [
+    // Tabs need JavaScript: without it, a page shows all panels.
+    ['script', {}, "document.documentElement.classList.add('js')"],
+    // Otherwise a browser asks the server for one.
+    ['link', { rel: 'icon', href: 'data:,' }],
+  ],
   markdown: {
     anchor: { slugify: githubAnchor },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
-    config: readAsWritten,
+    config(md) {
+      readAsWritten(md, (page) => entriesOf(page, api))
+      linkNames(md, api)
+      makeTabs(md)
+    },
   },
   themeConfig: {
     nav: [
       { text: 'Getting started', link: '/docs/getting-started' },
       { text: 'Playground', link: '/playground/' },
       { text: 'All pages', link: '/docs/' },
+      { text: 'API reference', link: '/docs/api/' },
     ],
-    sidebar: sidebarOf(readFileSync(join(root, 'docs/README.md'), 'utf8')),
+    sidebar: {
+      '/docs/api/': [{ text: 'API reference', link: '/docs/api/', items: apiSidebar(api) }],
+      '/': [
+        ...sidebarOf(read('docs/README.md')),
+        { text: 'API reference', items: [{ text: 'All entries', link: '/docs/api/' }] },
+      ],
+    },
     outline: [2, 3],
     search: {
       provider: 'local',
-      options: {
-        miniSearch: {
-          searchOptions: {
-            // Pages for a task before those that say why. The browser gets this function as text.
-            boostDocument: (page: string) =>
-              /docs\/(decisions|proofs|facts|performance|architecture|extending)|CONTRIBUTING|\/test\//.test(
-                page,
-              )
-                ? 0.3
-                : 1,
-          },
-        },
-      },
+      options: { _render: renderForSearch, miniSearch: { options: INDEX, searchOptions: SEARCH } },
     },
     docFooter: { prev: false, next: false },
   },
-  buildEnd: ({ outDir, pages }) =>
-    writeTwins(
-      root,
-      outDir,
-      pages.filter((page) => !page.startsWith('apps/site/playground/')),
-    ),
+  buildEnd: ({ outDir, pages }) => writeTwins(root, outDir, pages),
 })

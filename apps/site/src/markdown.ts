@@ -1,13 +1,17 @@
-import type { MarkdownRenderer } from 'vitepress'
+import type { MarkdownEnv, MarkdownRenderer } from 'vitepress'
+
+/** Returns the path of the page that is read, from the root. */
+export const pageOf = (env: MarkdownEnv): string => env.relativePath ?? ''
 
 /** Lets the site read the pages as GitHub does: they have no syntax of their own for it. */
-export function readAsWritten(md: MarkdownRenderer): void {
+export function readAsWritten(md: MarkdownRenderer, endOf: (page: string) => string): void {
   md.core.ruler.before('normalize', 'as written', (state) => {
     state.src = state.src
       // There is no highlighter for this language.
       .replaceAll(/^```promql$/gm, '```txt')
       // Folders of the checkout are no pages.
       .replaceAll(/\[([^\]]+)\]\((?:\.\.\/)+examples\/[^)]*\)/g, '$1')
+      .concat(endOf(pageOf(state.env)))
   })
   // A README is the page of its folder.
   const openLink = md.renderer.rules.link_open

@@ -2,11 +2,13 @@ import type { Theme } from 'vitepress'
 import DefaultTheme from 'vitepress/theme'
 import { h } from 'vue'
 import { CopyPage } from './copy-page.ts'
+import { PageTabs } from './page-tabs.ts'
 import './site.css'
 
 const theme: Theme = {
   extends: DefaultTheme,
   enhanceApp({ app }) {
+    app.component('PageTabs', PageTabs)
     // A page that cannot be rendered fails the build. Vue would only print the error.
     app.config.errorHandler = (error) => {
       if (import.meta.env.SSR) process.exitCode = 1

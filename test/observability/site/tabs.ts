@@ -1,0 +1,108 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { javascriptOf } from '../../../apps/site/src/javascript.ts'
+import { root, type BuiltSite } from './built.ts'
+
+const PROVIDERS = 'docs/recipes/auth-providers.html'
+const NAMES = ['Clerk', 'Supabase', 'Better Auth', 'Auth.js']
+
+/** The tabs of pages: of headings that stand for one choice, and of code. */
+export function describeTabs(site: () => BuiltSite): void {
+  describe('tabs', () => {
+    it('show one of the headings that stand for one choice, by clicks and by keys', async () => {
+      const page = await site().open(PROVIDERS)
+      const tabs = page.getByRole('tablist', { name: 'Auth' }).getByRole('tab')
+      expect(await tabs.allInnerTexts()).toEqual(NAMES)
+      const code = page.getByText('your-project.supabase.co')
+      expect(await code.isVisible()).toBe(false)
+      await tabs.nth(1).click()
+      expect(await code.isVisible()).toBe(true)
+      expect(await page.getByText('your-app.clerk.accounts.dev').isVisible()).toBe(false)
+      for (const [key, name] of [
+        ['ArrowRight', 'Better Auth'],
+        ['End', 'Auth.js'],
+        ['ArrowRight', 'Clerk'],
+        ['ArrowLeft', 'Auth.js'],
+        ['Home', 'Clerk'],
+      ] as const) {
+        await page.keyboard.press(key)
+        const focused = page.locator(':focus')
+        expect([await focused.innerText(), await focused.getAttribute('aria-selected')]).toEqual([
+          name,
+          'true',
+        ])
+      }
+      await page.context().close()
+    })
+
+    it('show the heading that an address leads to, also after the page is there', async () => {
+      const page = await site().open(`${PROVIDERS}#supabase`)
+      await page.getByText('your-project.supabase.co').waitFor()
+      expect(await page.getByText('your-app.clerk.accounts.dev').isVisible()).toBe(false)
+      await page.getByRole('link', { name: 'needs a step of your own' }).click()
+      await page.getByRole('tab', { name: 'Auth.js', selected: true }).waitFor()
+      await page.context().close()
+    })
+
+    it('keep the choice of a language on the next page, and after a reload', async () => {
+      const page = await site().open('docs/start/hono.html')
+      const typed = page.getByText('interface AppEnv').first()
+      await typed.waitFor()
+      await page.getByRole('tab', { name: 'JavaScript' }).first().click()
+      expect(await typed.isVisible()).toBe(false)
+      await page.reload()
+      await page.getByRole('tab', { name: 'JavaScript', selected: true }).first().waitFor()
+      await page.goto(`${site().address}docs/start/mcp.html`)
+      await page.getByRole('tab', { name: 'JavaScript', selected: true }).first().waitFor()
+      expect(await page.getByText('const say = (text) =>').isVisible()).toBe(true)
+      await page.context().close()
+    })
+
+    it('are all shown without JavaScript, and on paper', async () => {
+      const page = await site().open(PROVIDERS, { javaScriptEnabled: false })
+      const paper = await site().open(PROVIDERS)
+      await paper.emulateMedia({ media: 'print' })
+      for (const one of [page, paper]) {
+        expect(await one.getByRole('tab').count()).toBe(0)
+        for (const name of NAMES) {
+          expect(await one.getByRole('heading', { level: 2, name }).isVisible()).toBe(true)
+        }
+        await one.context().close()
+      }
+    })
+  })
+
+  describe('the JavaScript of a block', () => {
+    const blocks = globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })
+      .filter((path) => !/docs\/api|packages\/\w+\/docs/.test(path))
+      .flatMap((path) =>
+        Array.from(readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n([^]*?)^```/gm)),
+      )
+      .map(([, code = '']) => javascriptOf(code))
+      .filter((code) => code !== undefined)
+
+    it('has no types, and no gaps where they were', () => {
+      expect(blocks.length).toBeGreaterThan(40)
+      // Without types, nothing is left to strip.
+      expect(blocks.filter((code) => javascriptOf(code) !== undefined)).toEqual([])
+      const gaps = /\)\{|\)=>|\{ *\} from|^ *(?!\/\/)\S.*\S {2,}\S|\n{3}/m
+      expect(blocks.filter((code) => gaps.test(code))).toEqual([])
+    })
+
+    it.each([
+      ['const f = (a: A): B => a as C', 'const f = (a) => a\n'],
+      ["import { a, type B } from 'c'\na<B>()", "import { a } from 'c'\na()\n"],
+      ['interface A {\n  b: C\n}\n\ntake()', 'take()\n'],
+      ['declare const ask: Ask // your provider\nask()', '// ask: your provider\nask()\n'],
+      ['async function f(\n  a: A,\n): Promise<B> {\n}', 'async function f(\n  a,\n) {\n}\n'],
+    ])('of %j is %j', (typescript, javascript) => {
+      expect(javascriptOf(typescript)).toBe(javascript)
+    })
+
+    it.each([['f()'], ['interface A { b: C }'], ['const a ='], ['enum A { B }']])(
+      'of %j does not exist',
+      (typescript) => expect(javascriptOf(typescript)).toBeUndefined(),
+    )
+  })
+}
