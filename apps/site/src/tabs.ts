@@ -94,7 +94,7 @@ function openTabs(headings: readonly Heading[]): string {
 const attributeOf = (texts: string[]): string => JSON.stringify(texts).replaceAll("'", '&#39;')
 
 /** Finds two or more headings of one family, one after another at the same depth, and the end of the last. */
-export function groupsOf(tokens: readonly Token[]): { headings: Heading[]; end: number }[] {
+function groupsOf(tokens: readonly Token[]): { headings: Heading[]; end: number }[] {
   const groups: { headings: Heading[]; end: number }[] = []
   let open: Heading[] = []
   const close = (end: number): void => {

@@ -27,11 +27,6 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/configuration',
     'docs/algorithms',
   ],
-<<<<<<< HEAD
-  'does it work with Valkey or Dragonfly': ['docs/redis'],
-  'fall back to a cheaper model when the budget is nearly spent': ['docs/choices'],
-  'test my route in vitest with a fake clock': ['docs/testing'],
-=======
   'does it store personal data, such as addresses, and for how long': [
     'docs/operate/personal-data',
     'docs/personal-data',
@@ -45,7 +40,6 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'fall back to a cheaper model when the budget is nearly spent': ['docs/choices', 'docs/llm'],
   "test my route's limit in vitest with a fake clock": ['docs/testing', 'docs/getting-started'],
->>>>>>> fe94477b (Put the API reference beside the pages, make tabs of plain headings and of code, and let the search read words without their endings)
   'limits per user and per organisation in one decision': ['docs/plans'],
   'what latency does it add, and what does a million requests cost at Upstash': [
     'docs/more-than-one-redis',
@@ -53,16 +47,10 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/performance',
     'docs/production',
   ],
-<<<<<<< HEAD
-  'charge for a stream that the user aborts': ['docs/call-charges'],
-  'limit Server Actions in Next.js': ['docs/recipes/server-actions'],
-  'exempt administrators and health checks': ['docs/recipes/exemptions'],
-=======
   'charge for a stream that the user aborts': ['docs/call-charges', 'docs/reservations'],
   'limit WebSocket messages, or a Realtime API': ['docs/recipes/realtime', 'docs/realtime'],
   'limit Server Actions in Next.js': ['docs/nextjs', 'docs/recipes/server-actions'],
   'exempt administrators, health checks, an internal service': ['docs/recipes/exemptions'],
->>>>>>> fe94477b (Put the API reference beside the pages, make tabs of plain headings and of code, and let the search read words without their endings)
   "customise the 429's body and headers": ['docs/headers'],
   'set my own prices, Azure, discounts': ['docs/prices', 'docs/call-charges'],
   'give a tenant more until tomorrow': ['docs/operate/tenants', 'docs/configuration', 'docs/cli'],
