@@ -30,7 +30,7 @@ export const INDEX: NonNullable<MiniSearch['options']> = {
     return word
       .replace(/(?<=...)(?:ies|ied)$/, 'y')
       .replace(/(?<=ss)es$|(?<=...[^s])s$/, '')
-      .replace(/(?<=...)(?:ing|ed)$/, '')
+      .replace(/(?<=...)(?:ing|ed|ly)$/, '')
       .replace(/(?<=...)e$/, '')
   },
 }
@@ -39,7 +39,7 @@ export const INDEX: NonNullable<MiniSearch['options']> = {
 export const SEARCH: NonNullable<MiniSearch['searchOptions']> = {
   boost: { title: 4, titles: 2, text: 1 },
   fuzzy: (term) => (term.length > 5 ? 0.2 : false),
-  prefix: (term, at, terms) => at === terms.length - 1 || term.length > 4,
+  prefix: (_term, at, terms) => at === terms.length - 1,
   weights: { fuzzy: 0.1, prefix: 0.3 },
   // Pages for a task before those that say why, before lists of pages, and before the API reference.
   boostDocument: (page) =>

@@ -31,7 +31,7 @@ export const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/operate/personal-data',
     'docs/personal-data',
   ],
-  'does it work with Valkey, Dragonfly, Vercel KV, ElastiCache': ['docs/redis'],
+  'does it work with Valkey, Dragonfly, Vercel KV, ElastiCache': ['docs/redis', 'docs/other-redis'],
   "share one provider's limit over several keys": [
     'docs/llm',
     'docs/policies',

@@ -4,7 +4,7 @@ import { BASE, type BuiltSite } from './built.ts'
 import { QUESTIONS } from './questions.ts'
 
 /** The questions of which the search may miss the page. */
-const MISSED = 10
+const MISSED = 4
 /** The search waits a moment after each key: some questions are asked at a time. */
 const AT_A_TIME = 5
 
