@@ -9,8 +9,8 @@ export function readAsWritten(md: MarkdownRenderer, endOf: (page: string) => str
     state.src = state.src
       // There is no highlighter for this language.
       .replaceAll(/^```promql$/gm, '```txt')
-      // Folders of the checkout are no pages.
-      .replaceAll(/\[([^\]]+)\]\((?:\.\.\/)+examples\/[^)]*\)/g, '$1')
+      // Folders and code of the checkout are no pages.
+      .replaceAll(/\[([^\]]+)\]\((?:\.\.\/)+(?:examples\/[^)]*|[^)]+\.ts)\)/g, '$1')
       .concat(endOf(pageOf(state.env)))
   })
   // A README is the page of its folder.
