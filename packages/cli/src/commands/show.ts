@@ -3,11 +3,9 @@ import {
   StoreError,
   type Decision,
   type Limiter,
-  type LimiterDefinition,
   type PolicyState,
-  type Units,
 } from '@sluice/core'
-import { attempt, adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
+import { adaptedLimitOf, type AdaptedLimit } from '@sluice/core/internal/limiter'
 import { balance, type Balance } from '@sluice/core/credits'
 import type { ConfigurationEntry } from '@sluice/core/configuration'
 import { lookInStore, settingsOf, settingText, usedOf } from '@sluice/core/internal/operator'
@@ -20,24 +18,35 @@ import {
   unitsText,
 } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
-import { asCommandError, type CommandError } from '../errors.ts'
+import { asCommandError, refuse, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
+import { limitsOf, type LimitFact } from '../limit-facts.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
+import { publicLimits, publicTable } from '../public-limits.ts'
 import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
+import { option } from '../wording.ts'
 
 export const show: Command = {
   summary: 'your limits; with --tenant, what it has left',
   usage: `Usage: sluice show [--tenant NAME] [options]
+       sluice show --public [options]
 
 Lists the limits of your code and the settings that were changed at run time. With a subject, what it has
-used and what is left: nothing is charged.
+used and what is left: nothing is charged. With --public, prints a table of limits for your API's customers, as
+Markdown, from your code alone: by plan, without limits of everyone together, on trial, or of balances.
 
+  --public              print the table for customers
 ${SUBJECT_USAGE}
 ${LIMITER_USAGE}`,
 
   async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)
     const subject = subjectOf(values)
+    if (values['public'] === true) {
+      if (subject) refuse(`${option('public')} is for all customers: leave out the subject`)
+      const limits = publicLimits(limiter)
+      return { text: publicTable(limits), json: { limits } }
+    }
     if (!subject) {
       const limits = limitsOf(limiter)
       try {
@@ -65,41 +74,6 @@ ${LIMITER_USAGE}`,
       json: { subject, at, plan, source, policies, skipped, settings, adapted, balances },
     }
   },
-}
-
-type ShownLimit = Units | 'configured' | 'by request' | Readonly<Record<string, Units>>
-
-interface LimitFact {
-  readonly name: string
-  readonly limit: ShownLimit
-  readonly unit: string
-  readonly windowMs: number
-  readonly per: string
-}
-
-function limitsOf(limiter: Limiter): LimitFact[] {
-  const { rules, plans } = definitionOf(limiter)
-  return rules.map(({ name, limit, unit, windowMs, per }) => ({
-    name,
-    limit: typeof limit === 'function' ? byPlan(limit, plans) : limit,
-    unit,
-    windowMs,
-    per: per === 'global' ? per : per.join('+'),
-  }))
-}
-
-/** Returns what a function gives to each plan. It may need what only a request has. */
-function byPlan(
-  limit: Extract<LimiterDefinition['rules'][number]['limit'], (context: never) => unknown>,
-  plans: LimiterDefinition['plans'],
-): ShownLimit {
-  if (!plans) return 'by request'
-  const limits = plans.names.map((name) => {
-    const plan = plans.get(name) ?? {}
-    return [name, attempt(() => limit({ plan, route: undefined, model: undefined }), undefined)]
-  })
-  const isKnown = limits.every(([, given]) => given !== undefined)
-  return isKnown ? (Object.fromEntries(limits) as Readonly<Record<string, Units>>) : 'by request'
 }
 
 function overview(

@@ -1,6 +1,7 @@
 import type { ChangeBounds, Mistake, PolicyReport, Suggestion, Table } from '@sluice/replay'
 import { amountText, nameText, timeText, unitsText } from '@sluice/core/internal/text'
 import { moreText, table } from '../format.ts'
+import { escaped, markdownTable } from '../markdown.ts'
 import { BOUNDS_HEAD, boundsRows, boundsSummary } from './bounds-text.ts'
 import type { NewDenials } from './newly-denied.ts'
 
@@ -168,16 +169,3 @@ function smallestOf(
 
 /** Costs are estimates: whole cents say enough. */
 const dollars = (usd: number): string => unitsText(Math.round(usd / 10_000) * 10_000, 'usd')
-
-/** A name must not end a cell, or be taken for HTML, a link or a mention. */
-const escaped = (text: string): string =>
-  text.replaceAll(/[\\|<>&@[\]`*_#~]/g, (one) => `&#${one.codePointAt(0)};`)
-
-const markdownTable = ({ head, rows }: Table): string[] => [
-  markdownRow(head),
-  markdownRow(head.map(() => '---')),
-  ...rows.map(markdownRow),
-]
-
-const markdownRow = (cells: readonly string[]): string =>
-  `| ${cells.map((cell) => escaped(nameText(cell))).join(' | ')} |`

@@ -1,0 +1,23 @@
+/* Markdown whose names come from requests and files. */
+import { nameText } from '@sluice/core/internal/text'
+
+/** Returns a text that ends no cell, and is not taken for HTML, a link or a mention. */
+export const escaped = (text: string): string =>
+  text.replaceAll(/[\\|<>&@[\]`*_#~]/g, (one) => `&#${one.codePointAt(0)};`)
+
+/**
+ * Returns the lines of a table.
+ *
+ * @param textOf Makes the text of a cell safe. @default for names from requests
+ */
+export const markdownTable = (
+  {
+    head,
+    rows,
+  }: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] },
+  textOf: (text: string) => string = escaped,
+): string[] => {
+  const rowOf = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => textOf(nameText(cell))).join(' | ')} |`
+  return [head, head.map(() => '---'), ...rows].map(rowOf)
+}
