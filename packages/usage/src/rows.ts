@@ -58,7 +58,7 @@ export interface PolicyUsageRow extends Started {
   /** The dimensions that the policy counts by, joined by `+`, such as `'tenant+route'`; or `'global'`. */
   readonly per: string
   readonly unit: string
-  /** The units allowed per window. */
+  /** The units allowed per window; 0 for `credits`, which have none. */
   readonly limit: number
   /** The window in milliseconds: 31 days for a calendar month. */
   readonly windowMs: number

@@ -50,7 +50,8 @@ export const requestCell = (
 
 /**
  * Returns the cell of a policy. Its limit is a part, so that all that is counted can be added up; so is how it counts,
- * which tells whether a deployment begins its counts anew.
+ * which tells whether a deployment begins its counts anew. The limit of a balance is what was there, so that each charge
+ * would begin a cell: it has 0.
  */
 export function policyCell(
   tenant: string,
@@ -69,7 +70,7 @@ export function policyCell(
       name,
       per === 'global' ? per : per.join('+'),
       unit,
-      limit,
+      rule?.balance ? 0 : limit,
       windowMs,
       ...counting,
     ],
