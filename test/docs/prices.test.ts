@@ -1,14 +1,13 @@
+import { LIST_PRICES, priceOf, type Prices } from '@sluice/ai'
 import { expect, it } from 'vitest'
 import { importBlock } from '../support/docs-block.ts'
+import { MODELS } from '../support/models.ts'
 import { pageFolder } from '../support/page-folder.ts'
 
 it('prices with a margin are as the page says', async () => {
-  const page = await importBlock<{
-    cost: number
-    price: number
-    bought: number
-    creditsLeft: (available: number) => number
-  }>(await pageFolder('prices'), 'prices.md', 'margin.ts')
-  expect([page.cost, page.price, page.bought]).toEqual([4_000, 6_000, 5_000_000])
-  expect(page.creditsLeft(4_999_999)).toBe(499)
+  const folder = await pageFolder('prices')
+  const { prices } = await importBlock<{ prices: Prices }>(folder, 'prices.md', 'margin.ts')
+  const usage = { input: 1_000, output: 200 }
+  const costs = [LIST_PRICES, prices].map((table) => priceOf(usage, MODELS.openai, table))
+  expect(costs).toEqual([4_000, 6_000])
 })
