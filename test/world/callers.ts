@@ -3,6 +3,7 @@ import type { Decision } from '@sluice/core'
 import type { ReservationData } from '@sluice/core/reservations'
 import type { Call } from './judges/caller-judge.ts'
 import { isBeside, isBucket, type Rule } from './judges/rules.ts'
+import { lookAtBalance, pay } from './credit-calls.ts'
 import { viaGuard, viaModel } from './http-calls.ts'
 import type { Limiter } from './limiters.ts'
 import type { Process } from './process.ts'
@@ -23,7 +24,10 @@ export const CALLS = {
 /** The calls of an app whose requests wait. */
 export const WAITING_CALLS = { ...CALLS, wait: 60 }
 
-export type CallKind = keyof typeof WAITING_CALLS
+/** The calls of an app that sells credits, beside these. */
+export const CREDIT_CALLS = { grant: 12, balance: 3 }
+
+export type CallKind = keyof typeof WAITING_CALLS | keyof typeof CREDIT_CALLS
 
 /** Everything that a call needs. */
 export interface Scene {
@@ -64,6 +68,8 @@ export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<v
     } else if (kind === 'wait') await wait(scene)
     else if (kind === 'http') await viaGuard(scene)
     else if (kind === 'model') await viaModel(scene)
+    else if (kind === 'grant') await pay(scene)
+    else if (kind === 'balance') await lookAtBalance(scene)
     else if (kind === 'configure') await configure(scene)
     else if (kind === 'reset') {
       world.callers.reset(call)
@@ -120,7 +126,11 @@ async function configure({
 
 /** A bucket's judge knows one limit only; what is leased is counted apart. */
 export const mayBeConfigured = (rule: Rule): boolean =>
-  !isBucket(rule) && rule.leaseMs === 0 && rule.kind !== 'slots' && !isBeside(rule)
+  !isBucket(rule) &&
+  rule.leaseMs === 0 &&
+  rule.kind !== 'slots' &&
+  rule.kind !== 'credits' &&
+  !isBeside(rule)
 
 async function reserve(scene: Scene, cost: Record<string, number>): Promise<void> {
   const { world, process, limiter, rules, random, call, subject } = scene
@@ -155,7 +165,7 @@ async function reserve(scene: Scene, cost: Record<string, number>): Promise<void
 
 /** A model call takes its time, and ends in one of many ways. */
 async function finish(
-  { world, random, call, limiter, process }: Scene,
+  { world, random, call, limiter, rules, process }: Scene,
   decision: Decided,
   data: ReturnType<NonNullable<Decided['toJSON']>>,
 ): Promise<void> {
@@ -174,7 +184,9 @@ async function finish(
     world.callers.tally.crashed += 1
     return
   }
-  const share = random.pick([0, 0.3, 1, 1, 1.5])
+  const sells = rules.some(({ kind }) => kind === 'credits')
+  // Some calls of an app that sells credits leave a debt.
+  const share = random.pick(sells ? [0, 0.3, 1, 1.5, 8] : [0, 0.3, 1, 1, 1.5])
   const used: Record<string, number> = {}
   for (const { unit, cost } of decision.policies) used[unit] = Math.floor(cost * share)
   const settle = (): Promise<Outcome> =>

@@ -15,7 +15,11 @@ export interface Deployment {
 export const hasCalendars = (deployments: readonly Deployment[]): boolean =>
   deployments.some(({ rules }) => rules.some(({ calendar }) => calendar !== undefined))
 
-const KINDS: Readonly<Record<Exclude<Kind, 'line' | 'share'>, number>> = {
+/** True if an app sells credits. */
+export const hasCredits = (deployments: readonly Deployment[]): boolean =>
+  deployments.some(({ rules }) => rules.some(({ kind }) => kind === 'credits'))
+
+const KINDS: Readonly<Record<Exclude<Kind, 'credits' | 'line' | 'share'>, number>> = {
   sliding: 5,
   log: 2,
   fixed: 2,

@@ -263,6 +263,11 @@ function policiesOfRule(product: Exports, rule: Rule, rules: readonly Rule[]): P
       const { unit: _, ...own } = options({ maxDuration: window }) as { unit: string }
       return [core.concurrency(own as never) as Policy]
     }
+    case 'credits': {
+      const own = { name, per, unit, mode, unsettled: 'keep', ...(rollout && { rollout }) }
+      const { ledger } = rule
+      return [product.credits.credits({ ...own, ...(ledger && { ledger }) } as never)]
+    }
     case 'line':
     case 'share':
       return []

@@ -82,6 +82,7 @@ async function runOne(seed: number): Promise<void> {
     `${decisions} decisions`,
     `${perSecond} a second`,
     setting.wrappers,
+    ...(server.balances > 0 ? [`${server.balances} of balances`] : []),
     digest.slice(0, 12),
   ]
   console.log(`seed ${seed}: ${facts.join(', ')}, ${violations.length} violations`)

@@ -1,12 +1,12 @@
 /* A process of the app: an isolate that serves one deployment, and may die at any moment. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { act, CALLS, WAITING_CALLS, type CallKind } from './callers.ts'
+import { act, CALLS, CREDIT_CALLS, WAITING_CALLS, type CallKind } from './callers.ts'
 import { createIsolate, type Exports, type Isolate, type loadFactory } from './isolate.ts'
 import type { Call } from './judges/caller-judge.ts'
 import { makeLimiter, type Limiter } from './limiters.ts'
 import type { Random } from './random.ts'
 import { hasLines, hasPlaces } from './wrappers.ts'
-import { hasCalendars, type Deployment } from './deployments.ts'
+import { hasCalendars, hasCredits, type Deployment } from './deployments.ts'
 import type { World } from './world.ts'
 
 /** The call on whose behalf a request is sent. */
@@ -115,6 +115,11 @@ export class Process {
     return this.#isolate.isDead
   }
 
+  /** Its wall clock. */
+  get clock(): number {
+    return this.#world.scheduler.now + this.#isolate.skewMs
+  }
+
   kill(): void {
     this.#isolate.kill()
   }
@@ -153,8 +158,10 @@ export class Process {
   #serve(): void {
     const world = this.#world
     const random = this.#random.fork('call')
+    const calls = hasLines(world.setting.wrappers) ? WAITING_CALLS : CALLS
+    const sells = hasCredits([this.#deployment])
     const kind = this.#kindOf(
-      random.weighted(hasLines(world.setting.wrappers) ? WAITING_CALLS : CALLS),
+      random.weighted<CallKind>(sells ? { ...calls, ...CREDIT_CALLS } : calls),
     )
     const tenant = random.chance(0.5)
       ? world.setting.tenants[0]!

@@ -30,8 +30,8 @@ export class Random {
   }
 
   /** Picks a name by weight. */
-  weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
-    const entries = Object.entries<number>(weights) as [Name, number][]
+  weighted<Name extends string>(weights: Readonly<Partial<Record<Name, number>>>): Name {
+    const entries = Object.entries(weights) as [Name, number][]
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
     for (const [name, weight] of entries) {
       left -= weight

@@ -1,9 +1,10 @@
 /* What a world consists of, drawn from its seed. */
 import { weatherOf, type Weather } from './faults.ts'
 import { daysOf, strokeOf, withCalendars, type Stroke } from './calendars.ts'
+import { withCredits } from './credits.ts'
 import { changeFor, deploymentsOf, rolledOut, rulesOf, type Deployment } from './deployments.ts'
 import type { Random } from './random.ts'
-import { hasPlaces, IN_REDIS, WRAPPERS, type WrapperName } from './wrappers.ts'
+import { hasPlaces, IN_REDIS, isRegional, WRAPPERS, type WrapperName } from './wrappers.ts'
 
 type OnStoreError = 'default' | 'local' | 'share' | 'allow' | 'deny'
 
@@ -74,14 +75,19 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
   const calendars = random.fork('calendars')
   const stroke = strokeOf(drawnMs, calendars)
   const startMs = options.startMs ?? stroke?.startMs ?? drawnMs
-  const deployments = stroke ? withDays(apps, { ...stroke, startMs }, chosen, calendars) : apps
+  const dated = stroke ? withDays(apps, { ...stroke, startMs }, chosen, calendars) : apps
+  const selling = random.fork('credits')
+  const isUpstash = others.chance(0.5)
+  const onStoreError = others.pick(['default', 'local', 'share', 'allow', 'deny', 'deny'] as const)
+  const maySell = (options.onStoreError ?? onStoreError) === 'deny' && !isRegional(chosen)
+  const deployments = maySell ? withCredits(dated, selling) : dated
   return {
     seed,
     startMs,
-    isUpstash: others.chance(0.5),
+    isUpstash,
     weather,
     wrappers,
-    onStoreError: others.pick(['default', 'local', 'share', 'allow', 'deny', 'deny'] as const),
+    onStoreError,
     timeoutMs: others.pick([50, 200, 1_000]),
     deployments,
     isolates: others.whole(1, 5),

@@ -3,6 +3,7 @@ import type { StoreReply, StoreRequest } from '@sluice/core'
 import { fateOf, type Condition, type Weather } from './faults.ts'
 import { createIsolate, type Isolate, type loadFactory } from './isolate.ts'
 import type { Rule } from './judges/rules.ts'
+import type { GrantCall } from './judges/balances.ts'
 import type { SettledCall } from './judges/script-calls.ts'
 import { ServerJudge } from './judges/server-judge.ts'
 import type { Random } from './random.ts'
@@ -142,7 +143,11 @@ export class SimulatedObjects {
     const { ObjectJournal, Place, durableObjects, objectChoices, objectLeases } =
       isolate.product.objects
     const { PlaceStates, kindsOf } = isolate.product.journal
-    const kinds = kindsOf({ algorithms: [isolate.product.calendarAlgorithm] })
+    const { calendarAlgorithm, credits } = isolate.product
+    const kinds = kindsOf({
+      algorithms: [calendarAlgorithm, credits.creditAlgorithm],
+      operations: credits.creditOperations,
+    })
     const rows = this.#stored.get(name) ?? new Map<number, string>()
     this.#stored.set(name, rows)
     const states = new PlaceStates(new ObjectJournal(storageOf(rows)), kinds)
@@ -168,7 +173,7 @@ export class SimulatedObjects {
   ): Answer {
     const { check, run, reset } = given as {
       check?: StoreRequest
-      run?: { kind: { name: string }; data: unknown }
+      run?: { kind: { name: string }; keys: readonly string[]; data: unknown }
       reset?: readonly string[]
     }
     let charges: Map<number, number> | undefined
@@ -189,6 +194,12 @@ export class SimulatedObjects {
     if (run?.kind.name === 'settle' && 'result' in (answer as object)) {
       this.judge.settled(settledCall(run.data as Corrections, result), now)
     }
+    const credits = this.#world.rules.find((rule) => rule.kind === 'credits')
+    if (run?.kind.name === 'credits grant' && result && credits) {
+      const key = run.keys[0] ?? ''
+      const { id, units, at } = run.data as GrantCall
+      this.judge.granted({ ...(result as GrantCall), key, id, units, at }, credits, now)
+    }
     if (reset) this.judge.reset(reset)
     return answer
   }
@@ -205,7 +216,8 @@ export class SimulatedObjects {
       const rule = this.#ruleOf(policy.name, ends.length > 0)
       rules[index] = rule
       const { fits, charged, available, retryMs } = reply.verdicts[at] as StoreReply['verdicts'][0]
-      const told = { fits, charged, available, retryMs }
+      const { hold: holdMs } = entry as unknown as { hold?: number }
+      const told = { fits, charged, available, retryMs, ...(holdMs !== undefined && { holdMs }) }
       return { index, rule, key, enforced, limit, burst, cost, ...told, ends }
     })
     const noted = mark && (charges ?? new Map<number, number>())

@@ -12,6 +12,7 @@ import {
   hasMark,
   kindOf,
   readDecision,
+  readGrant,
   readMark,
   readSettlement,
   splitCall,
@@ -66,6 +67,8 @@ export class SimulatedRedis {
   readonly #embedded: Embedded
   readonly #engine: Engine
   readonly #texts = new Map<string, string>()
+  /** Balances as they are stored. */
+  readonly #balances = new Map<string, string>()
   #replica: Copy | undefined
 
   private constructor(embedded: Embedded, isUpstash: boolean, world: Surroundings) {
@@ -166,11 +169,13 @@ export class SimulatedRedis {
     const [keys, args] = [rest.slice(0, Number(countText)), rest.slice(Number(countText))]
     const kind = kindOf(text)
     if (kind === 'decision' && Array.isArray(reply)) {
-      onDecided(...(await this.#judgeDecision(rules, keys, args, reply, hasMark(text))))
+      const made = await this.#judgeDecision(rules, keys, args, reply, hasMark(text))
+      onDecided(...made)
+      await this.#watchBalances(keys, made[1])
       return
     }
     if (kind === 'decisions' && Array.isArray(reply)) {
-      let isFull = false
+      let [isFull, isCharged] = [false, false]
       for (const [index, call] of splitCall(keys, args).entries()) {
         const answer: unknown = reply[index]
         // A full Redis has not written what it would have charged, which the next denials count.
@@ -178,17 +183,42 @@ export class SimulatedRedis {
         if (!Array.isArray(answer) || (isFull && !hasCharged(answer))) continue
         const made = await this.#judgeDecision(rules, call.keys, call.args, answer, hasMark(text))
         onDecided(...made)
+        isCharged ||= made[1]
       }
+      await this.#watchBalances(keys, isCharged)
     }
     const { now } = this.#scheduler
     const [key, ticket] = [sharedKey(keys[0] ?? ''), args[2] ?? '']
     if (kind === 'stand' && Array.isArray(reply)) this.judge.lines.stood(key, ticket, reply, now)
     if (kind === 'leave') this.judge.lines.left(key, ticket)
+    const credits = rules.find((rule) => rule.kind === 'credits')
+    if (kind === 'grant' && Array.isArray(reply) && credits) {
+      this.judge.granted(readGrant([key], args, reply), credits, now)
+    }
     if (kind === 'settlement') {
       this.judge.settled(
         readSettlement(keys.map(sharedKey), args, reply, rules),
         this.#scheduler.now,
       )
+    }
+    if (kind !== 'decisions') await this.#watchBalances(keys, true)
+  }
+
+  /** Holds balances to what was stored before: a denial has written nothing, and nothing lets one expire. */
+  async #watchBalances(keys: readonly string[], mayWrite: boolean): Promise<void> {
+    for (const key of keys.filter((one) => this.judge.balanceAt(sharedKey(one)))) {
+      const stored = valueOf(await this.#embedded.execute(['HGETALL', key]))
+      // A fence is left where a balance has moved away.
+      if (isErrorReply(stored)) {
+        this.#balances.delete(key)
+        continue
+      }
+      const lasts = valueOf(await this.#embedded.execute(['PTTL', key]))
+      const text = JSON.stringify([stored, lasts])
+      const before = this.#balances.get(key) ?? text
+      if (!mayWrite && before !== text) this.#observer.accuse(`a denial has written ${key}`)
+      if (Number(lasts) >= 0) this.#observer.accuse(`${key} expires, and is a balance`)
+      this.#balances.set(key, text)
     }
   }
 
@@ -210,6 +240,7 @@ export class SimulatedRedis {
   /** Restarts it: with its data, or without. */
   restart(keepsData: boolean): void {
     this.#flushScripts()
+    this.#balances.clear()
     if (keepsData) return
     this.#embedded.restore(new Map())
     this.judge.restore({ counts: new Map(), held: new Map() })
@@ -233,6 +264,7 @@ export class SimulatedRedis {
     if (this.#replica === undefined) return false
     this.#embedded.restore(this.#replica.keys)
     this.judge.restore(this.#replica.ledger)
+    this.#balances.clear()
     this.#flushScripts()
     return true
   }
@@ -272,4 +304,4 @@ const describe = ([name = '', first = '', ...rest]: readonly string[]): string =
  * Returns a key without its database: a tenant is counted in one of them, so a judge sees one count. Regions count by
  * themselves.
  */
-const sharedKey = (key: string): string => key.replace(/^([abc]|home):/, 'sluice:')
+export const sharedKey = (key: string): string => key.replace(/^([abc]|home):/, 'sluice:')

@@ -4,6 +4,7 @@ import type { Decision } from '@sluice/core'
 import type { ReservationData } from '@sluice/core/reservations'
 import { strike } from './incidents.ts'
 import { loadFactory } from './isolate.ts'
+import { Payments } from './payments.ts'
 import { judgeBills, type Billed } from './judges/bill-judge.ts'
 import { CallerJudge, type Call, type CallerTally } from './judges/caller-judge.ts'
 import type { ServerJudge, ServerTally } from './judges/server-judge.ts'
@@ -14,7 +15,7 @@ import { Scheduler } from './scheduler.ts'
 import { isInObjects, isMoving, isRegional } from './wrappers.ts'
 import { settingOf, type Setting } from './setting.ts'
 import { SimulatedObjects } from './simulated-objects.ts'
-import { SimulatedRedis } from './simulated-redis.ts'
+import { sharedKey, SimulatedRedis } from './simulated-redis.ts'
 
 /** What became of a world. */
 export interface Outcome {
@@ -67,6 +68,7 @@ export class World {
   /** The judge of what counts. */
   readonly judge: ServerJudge
   readonly callers: CallerJudge
+  readonly payments: Payments
   readonly violations: string[] = []
   readonly trace: string[] = []
   isOver = false
@@ -104,6 +106,7 @@ export class World {
     this.objects = objects
     this.judge = (objects ?? redis).judge
     this.callers = new CallerJudge(setting, this.judge, (what) => this.accuse(what))
+    this.payments = new Payments(this.judge, (what) => this.accuse(what))
   }
 
   static async run(seed: number, options: WorldOptions): Promise<Outcome> {
@@ -293,6 +296,11 @@ export class World {
     if (this.#options.keepsTrace) this.trace.push(text)
   }
 
+  /** The number of times that Redis has lost data. */
+  get losses(): number {
+    return this.#losses
+  }
+
   /** True if limiters decide by the clock of their isolate. */
   get isRecorded(): boolean {
     return this.#options.record !== undefined
@@ -306,9 +314,11 @@ export class World {
 
   async #judgeTheEnd(): Promise<void> {
     const lasting = await this.redis.keysWithoutExpiry()
-    // Settings stay until somebody changes them.
-    const keys = lasting.filter((key) => !/:config:|:shards:/.test(key))
+    // Settings stay until somebody changes them, and balances for good.
+    const isBalance = (key: string): boolean => this.judge.balanceAt(sharedKey(key)) !== undefined
+    const keys = lasting.filter((key) => !/:config:|:shards:/.test(key) && !isBalance(key))
     for (const key of keys) this.accuse(`${key} never expires`)
+    this.payments.end(this.#losses)
     judgeBills(this.#bills, this.judge, this.setting, (what) => this.accuse(what))
     this.callers.reservations.end(this.judge.leasedUnits(this.callers.reservations.known))
   }

@@ -167,7 +167,8 @@ export class CallerJudge {
   #judgeDenial({ allowed, retryAfterMs, reason, violated }: Decision): void {
     if (allowed) return
     if (violated === undefined) this.#accuse(`denied for ${reason} by no policy`)
-    if (reason === 'cost_exceeds_limit' ? retryAfterMs !== null : !(retryAfterMs! > 0)) {
+    const isEndless = reason === 'cost_exceeds_limit' || reason === 'credits_exhausted'
+    if (isEndless ? retryAfterMs !== null : !(retryAfterMs! > 0)) {
       this.#accuse(`denied for ${reason}, to be retried in ${retryAfterMs} ms`)
     }
   }

@@ -6,8 +6,11 @@ export interface Count {
   used(rule: Rule, now: number): number
   /** Milliseconds until it would be a charge's turn. */
   turnMs(now: number): number
-  /** @param rule That of who charges: apps that run beside each other may have different calendars. */
-  charge(units: number, now: number, id: string, rule?: Rule): void
+  /**
+   * @param rule That of who charges: apps that run beside each other may have different calendars.
+   * @param isHeld True if it is to be settled later.
+   */
+  charge(units: number, now: number, id: string, rule?: Rule, isHeld?: boolean): void
   /** Corrects a charge that was made at `at`. Returns the units charged, below 0 if given back. */
   correct(charge: Charged, actual: number, now: number, rule?: Rule): number
   /** The end of the period of a calendar. */

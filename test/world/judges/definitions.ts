@@ -2,6 +2,7 @@
  * What each kind of policy promises, written from the docs and naively: a judge keeps every charge and adds up
  * those that count. No code of the product is used.
  */
+import { Balance } from './balances.ts'
 import { Bucket } from './bucket.ts'
 import type { Count } from './count.ts'
 import { Period } from './periods.ts'
@@ -19,6 +20,7 @@ export function fits(
   now: number,
 ): boolean {
   if (cost === 0) return true
+  if (count instanceof Balance) return cost <= count.left
   const most = isBucket(rule) ? burst : limit
   return cost <= most && count.used(rule, now) + cost <= most && count.turnMs(now) <= rule.waitMs
 }
@@ -49,6 +51,8 @@ export function emptyCount(rule: Rule, key = ''): Count {
       return new Session(rule)
     case 'slots':
       return new Slots(rule)
+    case 'credits':
+      return new Balance()
     case 'line':
     case 'share':
       return NOTHING

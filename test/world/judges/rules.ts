@@ -11,6 +11,8 @@ export type Kind =
   | 'interval'
   | 'leaky'
   | 'slots'
+  /** A balance. */
+  | 'credits'
   /** The line before the policy that precedes it. */
   | 'line'
   /** The shares of the policy that precedes it. */
@@ -54,7 +56,7 @@ export interface Rule {
   readonly enforced: boolean
   /** The percentages of partitions, or of requests, that are counted and enforced. */
   readonly rollout: Rollout | undefined
-  /** Of a bucket: the most at once. */
+  /** Of a bucket: the most at once. Of credits: the usual units of a grant. */
   readonly burst: number
   /** Of a counter: the parts of its window. */
   readonly segments: number
@@ -66,6 +68,8 @@ export interface Rule {
   readonly log: string | undefined
   /** The time that a block of its units may be served from memory, 0 if it is not leased. */
   readonly leaseMs: number
+  /** Of credits: the name of the balances in keys, which an app may have under another policy's name. */
+  readonly ledger?: string
   /** Of shares: the units that are never lent, … */
   readonly headroom?: number
   /** … and those that each tenant is guaranteed. */

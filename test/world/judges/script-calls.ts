@@ -2,6 +2,7 @@
  * Reads script calls as they pass on the wire: which keys, for whom, at what cost, and what was replied. Written
  * from the order of arguments that docs/architecture and the golden script show; no code of the product is used.
  */
+import type { GrantCall } from './balances.ts'
 import { isBucket, type Rule } from './rules.ts'
 
 /** A policy's part of a decision. */
@@ -20,6 +21,8 @@ export interface Row {
   readonly retryMs: number
   /** Of a calendar: the ends that the caller knows. */
   readonly ends?: readonly number[]
+  /** Of credits: the time for which units are held, 0 if they are spent at once. */
+  readonly holdMs?: number
   /** Of a line: who asks, '0' without a place. */
   readonly ticket?: string | undefined
   /** Of shares: who asks. */
@@ -62,7 +65,8 @@ export interface SettledCall {
   readonly wasReleased: boolean
 }
 
-export type ScriptKind = 'decision' | 'decisions' | 'settlement' | 'stand' | 'leave' | 'other'
+export type ScriptKind =
+  'decision' | 'decisions' | 'settlement' | 'stand' | 'leave' | 'grant' | 'other'
 
 /** Tells what a script does by its text. */
 export function kindOf(text: string): ScriptKind {
@@ -70,6 +74,7 @@ export function kindOf(text: string): ScriptKind {
   if (text.includes('local id, k, go = ARGV[3]')) return 'decision'
   if (text.includes('local function waitOf(')) return 'stand'
   if (text.includes('leaveLine(KEYS[1]')) return 'leave'
+  if (text.includes("changed('grant_differs')")) return 'grant'
   return text.includes('local lasting = ') ? 'settlement' : 'other'
 }
 
@@ -83,7 +88,7 @@ const numbersOf = (rule: Rule): number =>
     ? 5
     : rule.kind === 'line'
       ? 4
-      : isBucket(rule)
+      : isBucket(rule) || rule.kind === 'credits'
         ? 3
         : hasCalendar(rule)
           ? 6
@@ -134,6 +139,7 @@ export function readDecision(
       available,
       retryMs,
       ...(hasCalendar(rule) && { ends: given.slice(1, 4).map(Number) }),
+      ...(rule.kind === 'credits' && { holdMs: Number(given[1]) }),
       ...(rule.kind === 'line' && { ticket: given[1] }),
       ...(rule.kind === 'share' && {
         asker: { member: given[1] ?? '', weight: Number(given[2]), guarantee: Number(given[3]) },
@@ -223,6 +229,17 @@ export function readSettlement(
     })
   }
   return { ...call, corrections, wasReleased: reply[0] === 2 }
+}
+
+/** Reads a grant of credits. */
+export function readGrant(
+  [key = '']: readonly string[],
+  [, , id = '', units, at]: readonly string[],
+  reply: readonly unknown[],
+): GrantCall {
+  const [outcome, , , available, held, debt] = reply
+  const told = { available: Number(available), held: Number(held), debt: Number(debt) }
+  return { key, id, units: Number(units), at: Number(at), outcome: String(outcome), ...told }
 }
 
 /** Reads what a mark notes: the units that were charged, by the position of the policy. */

@@ -1,4 +1,12 @@
 /* Holds each answer of a Redis to the definitions of the policies. */
+import {
+  Balance,
+  judgeBalance,
+  judgeGrant,
+  noBalances,
+  type BalanceTally,
+  type GrantCall,
+} from './balances.ts'
 import { emptyCount, fits, type Charged, type Count } from './definitions.ts'
 import { lacksEnd } from './periods.ts'
 import { LineJudge } from './line-judge.ts'
@@ -32,7 +40,7 @@ export interface Ledger {
 }
 
 /** How often each thing was looked at: a judge that has seen nothing has proved nothing. */
-export interface ServerTally {
+export interface ServerTally extends BalanceTally {
   decisions: number
   denials: number
   retries: number
@@ -56,6 +64,7 @@ export class ServerJudge {
     fits: 0,
     rollouts: 0,
     endless: 0,
+    ...noBalances(),
   }
   readonly lines: LineJudge
   readonly shares: ShareJudge
@@ -136,7 +145,13 @@ export class ServerJudge {
       if (!done.has(key)) {
         done.add(key)
         this.tally.charges += 1
-        count.charge(units, now, id, rule)
+        const isHeld = row.holdMs !== undefined && row.holdMs > 0
+        // A check beside leases has a mark for their block, and is spent at once.
+        const mayBeSpent = charges === undefined || rules.some(({ leaseMs }) => leaseMs > 0)
+        if (rule.kind === 'credits' && (isHeld ? charges === undefined : !mayBeSpent)) {
+          this.#accuse(`${rule.name} is held for ${row.holdMs} ms`)
+        }
+        count.charge(units, now, id, rule, isHeld)
         if (rule.kind === 'share') this.shares.charge(row, units, now, id)
       }
       const { until } = count
@@ -173,6 +188,9 @@ export class ServerJudge {
     const { rule, key, cost, limit, burst, ...replied } = row
     if (this.#doubtful.has(key)) return
     const count = this.#countOf(key, rule)
+    if (count instanceof Balance) {
+      return judgeBalance(count, row, this.tally, this.#accuse)
+    }
     const asked = { cost, limit, burst }
     const ends = row.ends ?? []
     if (lacksEnd(count, { rule, key, ends }, now, this.#accuse)) {
@@ -279,7 +297,9 @@ export class ServerJudge {
     at: number,
   ): void {
     const corrected = this.#countOf(key, rule).copy()
-    const isSame = actual === charge.units
+    const isBalance = corrected instanceof Balance
+    // What was held is spent then, also if it is as much.
+    const isSame = actual === charge.units && !isBalance
     // More than was charged is charged to the period that runs: if its end is known.
     const isEndless =
       actual > charge.units && lacksEnd(corrected, { rule, key, ends }, at, this.#accuse)
@@ -292,6 +312,7 @@ export class ServerJudge {
         `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
       )
     }
+    if (isBalance && corrected.left < 0) this.tally.debts += 1
     this.#counts.set(key, { rule, count: corrected })
   }
 
@@ -305,10 +326,30 @@ export class ServerJudge {
   /** Keys that were removed. */
   reset(keys: readonly string[]): void {
     for (const key of keys) {
+      if (this.balanceAt(key)) this.#accuse(`${key} was reset, and is a balance`)
       this.#counts.delete(key)
       this.lines.reset(key)
       this.shares.reset(key)
     }
+  }
+
+  /** Judges a grant of credits. `rule` is their policy. */
+  granted(grant: GrantCall, rule: Rule, now: number): void {
+    const balance = this.#countOf(grant.key, rule) as Balance
+    judgeGrant(balance, grant, now, this.tally, this.#accuse)
+  }
+
+  /** Returns the balance that a grant counts in. */
+  balanceWith(id: string): Balance | undefined {
+    const counts = [...this.#counts.values()].map(({ count }) => count)
+    return counts.find((count) => count instanceof Balance && count.amountOf(id) !== undefined) as
+      Balance | undefined
+  }
+
+  /** Returns the balance of a key, if that is one. */
+  balanceAt(key: string): Balance | undefined {
+    const count = this.#counts.get(key)?.count
+    return count instanceof Balance ? count : undefined
   }
 
   /** Returns true if units are counted on this key. */
