@@ -16,6 +16,7 @@ declare const upstash: typeof import('@sluice/core/upstash').upstash
 declare const rateLimit: typeof import('@sluice/next').rateLimit
 declare const limiter: import('@sluice/core').Limiter, store: import('@sluice/core').Store
 declare const policies: import('@sluice/core').Policy[]
+declare const eu1: typeof store, eu2: typeof store, eu3: typeof store
 declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
 declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
