@@ -18,9 +18,11 @@ async function ask(redis: Redis, [name = '', ...args]: readonly string[]): Promi
   }
 }
 
-/** A hash has its fields in any order. */
-const inOrder = (reply: unknown): unknown =>
-  Array.isArray(reply) && reply.every((one) => typeof one === 'string') ? reply.toSorted() : reply
+/** A hash has its fields in any order, also within a reply. */
+function inOrder(reply: unknown): unknown {
+  if (!Array.isArray(reply)) return reply
+  return reply.every((one) => typeof one === 'string') ? reply.toSorted() : reply.map(inOrder)
+}
 
 describe('a history of the world', () => {
   beforeEach(async () => {
