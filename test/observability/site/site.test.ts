@@ -4,6 +4,7 @@ import { dirname, join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BROWSER } from '../dashboard/browser.ts'
 import { BASE, buildSite, root, type BuiltSite } from './built.ts'
+import { describePlayground } from './playground.ts'
 import { describeSearch } from './search.ts'
 import { describeTabs } from './tabs.ts'
 
@@ -119,4 +120,5 @@ describe.skipIf(BROWSER === undefined)('the site of the docs', () => {
 
   describeTabs(() => site)
   describeSearch(() => site)
+  describePlayground(() => site)
 })

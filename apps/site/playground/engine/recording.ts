@@ -68,7 +68,8 @@ export class Recording {
         name,
         unit,
         most: burst,
-        isShared: scope === 'global',
+        // The shares of a limit for all are of one tenant each.
+        isShared: scope === 'global' && !name.endsWith('.share'),
       }))
     }
     this.#tenants.add(tenant)

@@ -17,8 +17,8 @@ interface Event {
   readonly act: (at: number) => Promise<void>
 }
 
-/** The events after which a page may draw and answer its user. */
-const PAUSE_EVERY = 2_000
+/** The events after which a page may look at the time. */
+const PAUSE_EVERY = 50
 
 /** Retries come after the calls that end in the same millisecond. */
 const RETRY = 1e12
