@@ -28,9 +28,9 @@ export interface UsageRow extends Started {
    * `maxCells`, and `'(unknown)'` for corrections of reservations whose request is not known.
    */
   readonly tenant: string
-  /** The route's id; `''` for none. */
+  /** The route's id; `''` for none, `'(unknown)'` for corrections of reservations that were settled by their id. */
   readonly route: string
-  /** The model; `''` for none. */
+  /** The model; `''` for none, `'(unknown)'` as of a route. */
   readonly model: string
   /** The plan that applied; `''` for none. */
   readonly plan: string

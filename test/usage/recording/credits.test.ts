@@ -1,26 +1,28 @@
-import { createLimiter } from '@sluice/core'
-import { credits, grant } from '@sluice/core/credits'
+import { createLimiter, manualClock } from '@sluice/core'
+import { balance, credits, grant, settleHold } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { flushUsage, recordUsage } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
+import { HOUR, NOON } from '../../support/times.ts'
 
 function setUp() {
+  const clock = manualClock(NOON)
   const limiter = createLimiter({
     store: memory(),
+    clock,
     onStoreError: 'deny',
     policies: [credits({ name: 'credits', per: ['tenant'], unsettled: 'keep' })],
     extensions: [recordUsage({ tenants: 'plain' })],
   })
-  const pay = () =>
-    grant(limiter, ACME, { amount: 10_000_000, id: 'p', at: new Date(), kind: 'paid' })
+  const pay = () => grant(limiter, ACME, { amount: 10_000_000, id: 'p', at: NOON, kind: 'paid' })
   const rows = async () => {
     await flushUsage(limiter)
     return usage(limiter)
   }
-  return { limiter, pay, rows }
+  return { limiter, clock, pay, rows }
 }
 
 it('a balance has one row, whatever was there at each charge, with the units that are settled', async () => {
@@ -38,3 +40,26 @@ it('a balance has one row, whatever was there at each charge, with the units tha
   ])
   expect(calls.find(({ outcome }) => outcome === 'allowed')?.usd).toBe(2_500_000)
 })
+
+it.each([
+  ['below its estimate', 300_000, 0],
+  ['above it', 3_000_000, 0],
+  ['at it', 2_000_000, 0],
+  ['hours later', 300_000, 5 * HOUR],
+])(
+  'a hold that is settled by its id %s corrects the rows of its tenant',
+  async (_, used, later) => {
+    const { limiter, clock, pay, rows } = setUp()
+    await pay()
+    await reserve(limiter, { ...ACME, model: 'large' }, { cost: { usd: 2_000_000 } })
+    const [hold] = (await balance(limiter, ACME)).reservations
+    clock.advance(later)
+    const settle = () => settleHold(limiter, ACME, hold?.id ?? '', used)
+    expect([(await settle()).applied, (await settle()).applied]).toEqual([true, false])
+    const { rows: calls, policies } = await rows()
+    expect(policies.reduce((all, { units }) => all + units, 0)).toBe(used)
+    const sum = calls.reduce((all, { usd }) => all + usd, 0)
+    expect([sum, (await balance(limiter, ACME)).totals.settled]).toEqual([used, used])
+    expect(new Set(calls.map(({ tenant }) => tenant))).toEqual(new Set(['acme']))
+  },
+)

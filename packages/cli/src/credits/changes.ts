@@ -1,9 +1,10 @@
 /* Changes of a balance. */
+import type { Limiter } from '@sluice/core'
 import { adjust, grant, revoke, settleHold, type CreditsChange } from '@sluice/core/credits'
 import { subjectText } from '@sluice/core/internal/text'
 import { unitsOf } from '../amount.ts'
 import { textOf } from '../command.ts'
-import { refuse } from '../errors.ts'
+import { ifInstalled, refuse } from '../errors.ts'
 import { option } from '../wording.ts'
 import {
   amountOf,
@@ -112,7 +113,22 @@ export const settleAction: CreditsAction = {
     return confirmed(task, plan, async () => {
       const change = await settleHold(limiter, subject, id, units, choice)
       if (!change.applied) refuse(`${subjectText(subject)} has no open reservation ${id}`)
-      return { text: changeText(task, change, 'settled'), json: change }
+      const done = changeText(task, change, 'settled')
+      if (await isUsageSaved(limiter)) return { text: done, json: change }
+      const json = { ...change, usageSaved: false }
+      return { text: `${done} The usage could not be corrected.`, json }
     })
   },
+}
+
+/** Saves the correction of usage, if the limiter records it: this process ends now. Returns false if the store fails. */
+async function isUsageSaved(limiter: Limiter): Promise<boolean> {
+  const usage = await ifInstalled(() => import('@sluice/usage'))
+  try {
+    await usage?.flushUsage(limiter)
+    return true
+  } catch (error) {
+    // Without recordUsage, there is nothing to correct.
+    return (error as Error).name === 'ConfigError'
+  }
 }

@@ -89,8 +89,9 @@ for row = 1, #rows, 2 do
   if at and string.match(rows[row + 1], '^%S+') == id and (not position or at < position) then position = at end
 end
 if not position then return changed('hold_unknown') end
+local before = a.held
 account.settle(position, units)
 account.save()
 redis.call('DEL', KEYS[2])
-return changed('applied', units)
+return changed('applied', units, before - a.held)
 `

@@ -42,7 +42,7 @@ export interface HoldSettlement extends Timed {
 /** The outcome of a step. */
 type Outcome = 'applied' | 'repeated' | 'hold_unknown' | Refusal
 
-/** The effect of a step: units moved, and of these those that are a debt; then the balance. */
+/** The effect of a step: units moved, and of these those that are a debt, or those that a reservation held; then the balance. */
 export interface Change {
   readonly outcome: Outcome
   readonly units: number
@@ -170,11 +170,12 @@ export const SETTLE_HOLD: LuaOperationKind<Change, HoldSettlement> = {
     const account = openIn(states, key, data)
     const [position] = byPosition(account.holds).find(([, hold]) => hold.id === id) ?? []
     if (position === undefined) return changed(account, 'hold_unknown')
+    const { held } = account.sums
     account.settle(Number(position), units)
     store(states, key, account)
     // A process that still has the reservation must not settle it again.
     states.set(mark, { state: undefined, expiresAt: now })
-    return changed(account, 'applied', units)
+    return changed(account, 'applied', units, held - account.sums.held)
   },
   lua: {
     script: () => SETTLE_HOLD_SCRIPT,

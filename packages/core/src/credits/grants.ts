@@ -7,7 +7,7 @@ import { DAY_MS } from './bounds.ts'
 import { GRANT, REVOKE, SETTLE_HOLD } from './change.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
 import { assertId, invalid, msOf, noteOf, type Instant } from './grant-input.ts'
-import { runChange, type CreditsChange } from './run-change.ts'
+import { changeOf, runChange, runStep, type CreditsChange } from './run-change.ts'
 
 /** Options of `grant`. */
 export interface GrantOptions extends CreditsChoice {
@@ -154,7 +154,8 @@ export async function revoke<Dimension extends string>(
 
 /**
  * Settles an open reservation of a balance by its id, when the process that made it is gone. `balance` lists them.
- * `applied` is false if there is none.
+ * `applied` is false if there is none. Usage is corrected in the hour of now, under the route and model `'(unknown)'`, unless the
+ * subject names them; if the store's reply is lost, it is not.
  *
  * @throws InputError When `units` is no number of units.
  * @throws StoreError When the store fails. Repeat it then.
@@ -173,7 +174,43 @@ export async function settleHold<Dimension extends string>(
   const account = await accountIn(limiter, subject, options, ['settleHold'])
   assertId(id)
   if (!isUnits(units)) throw invalid('units', `must be units from 0 to ${MAX_UNITS}`)
-  return runChange(account, SETTLE_HOLD, { id, units }, markKey(id))
+  const change = await runStep(account, SETTLE_HOLD, { id, units }, markKey(id))
+  if (change.outcome === 'applied')
+    tellSettled(account, subject, { id, reserved: change.owed, actual: units })
+  return changeOf(change)
+}
+
+/** The route and model of a request that nobody knows any more, as rows of usage name them. */
+const UNKNOWN = { route: '(unknown)', model: '(unknown)' }
+
+/** Tells listeners of a settlement. The process that knew the request is gone. */
+function tellSettled(
+  { runtime, compiled }: Account,
+  subject: Subject,
+  {
+    id,
+    reserved,
+    actual,
+  }: { readonly id: string; readonly reserved: number; readonly actual: number },
+): void {
+  const { events, clock } = runtime
+  const { name, unit } = compiled.policy
+  const more = actual - reserved
+  events.settled?.({
+    id,
+    charges: [{ policy: name, units: reserved }],
+    origin: {
+      subject: { ...UNKNOWN, ...subject },
+      plan: undefined,
+      at: clock(),
+      limits: { [name]: 0 },
+    },
+    returned: more < 0 ? { [unit]: -more } : {},
+    overrun: more > 0 ? { [unit]: more } : {},
+    corrections: more === 0 ? [] : [{ policy: { name, unit }, reserved, actual }],
+    wasReleased: false,
+    replyWasLost: false,
+  })
 }
 
 interface Added {

@@ -20,24 +20,38 @@ export interface CreditsChange {
 }
 
 /** Runs a step on an account, whose second key is `other`. @throws InputError When it is refused. */
-export async function runChange<Data extends { readonly id: string }>(
+export async function runStep<Data extends { readonly id: string }>(
   { runtime, compiled, key }: Account,
   kind: LuaOperationKind<Change, Data & Timed>,
   data: Data,
   other: string,
-): Promise<CreditsChange> {
+): Promise<Change> {
   const { store, clock, clockIsInjected } = runtime
   const { params } = compiled.policy
-  const { outcome, units, available, held, debt } = await store.run({
+  const change = await store.run({
     kind,
     keys: [key, other],
     near: [key],
     data: { ...data, now: clock(), clockIsInjected, params },
     startedAt: systemClock(),
   })
+  const { outcome } = change
   if (isRefusal(outcome)) {
     const [field, message] = REFUSALS[outcome]
     throw new InputError(outcome, field, message)
   }
-  return { applied: outcome === 'applied', units, available, held, debt }
+  return change
 }
+
+/** Runs a step as `runStep` does, and returns the balance after it. */
+export const runChange = async <Data extends { readonly id: string }>(
+  ...step: Parameters<typeof runStep<Data>>
+): Promise<CreditsChange> => changeOf(await runStep(...step))
+
+export const changeOf = ({ outcome, units, available, held, debt }: Change): CreditsChange => ({
+  applied: outcome === 'applied',
+  units,
+  available,
+  held,
+  debt,
+})

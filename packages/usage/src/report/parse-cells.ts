@@ -55,7 +55,7 @@ export function rowsOf(
   return {
     rows: found.rows.filter(isComplete),
     quarters: found.quarters,
-    policies: found.policies.filter(isComplete),
+    policies: found.policies.filter(isWhole),
     choices: found.choices,
   }
 }
@@ -72,9 +72,16 @@ function unpairedEstimates(cells: CounterValues): readonly number[] {
 const addValues = (a: readonly number[], b: readonly number[]): readonly number[] =>
   a.map((value, index) => value + (b[index] ?? 0))
 
-/** Returns true unless a tenant's row has corrections only. */
-const isComplete = ({ tenant, requests }: Pick<UsageRow, 'tenant' | 'requests'>): boolean =>
-  requests > 0 || tenant === OTHER || tenant === UNKNOWN
+/** Returns true unless a row of requests that are known has corrections only. */
+const isComplete = ({ tenant, route, model, requests }: UsageRow): boolean =>
+  requests > 0 || tenant === OTHER || [tenant, route, model].includes(UNKNOWN)
+
+/** Returns true unless a policy's row has corrections only. A balance is corrected in the hour of its settlement. */
+const isWhole = ({ tenant, counting, requests }: PolicyUsageRow): boolean =>
+  requests > 0 ||
+  tenant === OTHER ||
+  tenant === UNKNOWN ||
+  counting?.startsWith('credits:') === true
 
 type Names = Readonly<Record<string, string>>
 type MakeRow = (start: number, values: readonly number[]) => UsageRow
