@@ -1,3 +1,4 @@
+import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { BASE, type BuiltSite } from './built.ts'
@@ -26,6 +27,27 @@ export function describeSearch(site: () => BuiltSite): void {
     await Promise.all(Array.from({ length: AT_A_TIME }, askInTurn))
     // The list tells which they are.
     expect(missed).toEqual(missed.slice(0, MISSED))
+  })
+}
+
+/** The open search, by keys and for a screen reader. */
+export function describeSearchBox(site: () => BuiltSite): void {
+  it('opens a dialog whose results are chosen by keys, and has no barrier that axe knows', async () => {
+    const page = await site().open('docs/credits.html')
+    await page.keyboard.press('Control+k')
+    await ask(page, 'billing day')
+    const dialog = page.getByRole('dialog', { name: 'Search' })
+    const chosen = dialog.getByRole('option', { selected: true })
+    const first = await chosen.innerText()
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => chosen.innerText()).not.toBe(first)
+    const input = dialog.locator('#localsearch-input')
+    expect(await input.getAttribute('aria-activedescendant')).toBe(await chosen.getAttribute('id'))
+    const { violations } = await new AxeBuilder({ page }).include('.VPLocalSearchBox').analyze()
+    expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/calendars/)
+    await page.context().close()
   })
 }
 

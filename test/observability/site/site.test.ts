@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BROWSER } from '../dashboard/browser.ts'
 import { BASE, buildSite, root, type BuiltSite } from './built.ts'
 import { describePlayground } from './playground.ts'
-import { describeSearch } from './search.ts'
+import { describeSearch, describeSearchBox } from './search.ts'
 import { describeTabs } from './tabs.ts'
 
 describe.skipIf(BROWSER === undefined)('the site of the docs', () => {
@@ -119,6 +119,7 @@ describe.skipIf(BROWSER === undefined)('the site of the docs', () => {
   )
 
   describeTabs(() => site)
+  describeSearchBox(() => site)
   describeSearch(() => site)
   describePlayground(() => site)
 })

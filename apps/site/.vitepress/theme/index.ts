@@ -3,12 +3,14 @@ import DefaultTheme from 'vitepress/theme'
 import { h } from 'vue'
 import { CopyPage } from './copy-page.ts'
 import { PageTabs } from './page-tabs.ts'
+import { mendSearchBox } from './search-box.ts'
 import './site.css'
 
 const theme: Theme = {
   extends: DefaultTheme,
   enhanceApp({ app }) {
     app.component('PageTabs', PageTabs)
+    if (!import.meta.env.SSR) mendSearchBox()
     // A page that cannot be rendered fails the build. Vue would only print the error.
     app.config.errorHandler = (error) => {
       if (import.meta.env.SSR) process.exitCode = 1

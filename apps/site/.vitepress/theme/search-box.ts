@@ -1,0 +1,45 @@
+/**
+ * Mends the theme's search box for screen readers: it says that it is a button, in which other buttons are, and that each
+ * result is an option, in which a link is. It becomes a dialog, and each link an option.
+ */
+export function mendSearchBox(): void {
+  // The theme puts the box into the body when it opens.
+  new MutationObserver(() => {
+    const box = document.querySelector('body > .VPLocalSearchBox[role=button]')
+    if (!box) return
+    box.setAttribute('role', 'dialog')
+    box.setAttribute('aria-modal', 'true')
+    box.setAttribute('aria-label', 'Search')
+    for (const name of ['aria-expanded', 'aria-haspopup', 'aria-labelledby'])
+      box.removeAttribute(name)
+    // An element without a role has no name.
+    for (const key of box.querySelectorAll('kbd')) key.setAttribute('role', 'img')
+    mendResults(box)
+    new MutationObserver(() => mendResults(box)).observe(box, {
+      childList: true,
+      subtree: true,
+      attributeFilter: ['id', 'aria-selected', 'aria-label'],
+    })
+  }).observe(document.body, { childList: true })
+}
+
+function mendResults(box: Element): void {
+  for (const item of box.querySelectorAll('.results > li')) {
+    const link = item.querySelector('a')
+    if (!link) continue
+    item.setAttribute('role', 'presentation')
+    link.setAttribute('role', 'option')
+    // The link has a name of its own: its text.
+    link.removeAttribute('aria-label')
+    item.querySelector('.title-icon')?.setAttribute('aria-hidden', 'true')
+    for (const name of ['id', 'aria-selected']) moveAttribute(name, item, link)
+  }
+}
+
+/** The theme sets an attribute again when it has changed. */
+function moveAttribute(name: string, from: Element, to: Element): void {
+  const value = from.getAttribute(name)
+  if (value === null) return
+  from.removeAttribute(name)
+  to.setAttribute(name, value)
+}
