@@ -30,7 +30,8 @@ const OMITTED: Readonly<Record<string, (row: Row) => boolean>> = {
   cpu: ({ title }) => title.endsWith('with a listener'),
   dollars: ({ title }) =>
     /^slidingWindows, three|^dailyCap and|^(?:token|slidingWindowC).*denied$/.test(title),
-  gateway: ({ title }) => /^stream: (?!CPU without a store$)|with the log|trips with|CPU of Redis/.test(title),
+  gateway: ({ title }) =>
+    /^stream: (?!CPU without a store$)|with the log|trips with|CPU of Redis/.test(title),
   'in-flight': ({ title }) =>
     /: CPU of the|: commands$|without batched|^AI job, 8.*CPU|one caller/.test(title),
   next: ({ title }) => title === 'a whole request',
