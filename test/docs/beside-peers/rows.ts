@@ -1,4 +1,5 @@
 import { dailyCap } from '@sluice/core'
+import { reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
@@ -151,6 +152,26 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
         .consume('acme', 11)
         .catch((rejected: unknown) => rejected)
       return yesNo(!Number.isFinite((told as { msBeforeNext: number }).msBeforeNext))
+    },
+  ],
+  'units given back by a use of 3 less than charged, told twice': [
+    async () => {
+      const limiter = ours([minute(10)])
+      const call = await reserve(limiter, { tenant: 'acme' }, { cost: 9 })
+      for (const _ of [1, 2]) if (call.allowed) await call.settle(6)
+      return String((await limiter.peek({ tenant: 'acme' })).policies[0]!.remaining - 1)
+    },
+    async () => {
+      const limiter = upstashOf(Ratelimit.slidingWindow(10, '60 s'))
+      for (const rate of [9, -3, -3]) await limiter.limit('acme', { rate })
+      return String((await limiter.getRemaining('acme')).remaining - 1)
+    },
+    noCosts,
+    async () => {
+      const limiter = flexible(10)
+      await limiter.consume('acme', 9)
+      for (const _ of [1, 2]) await limiter.reward('acme', 3)
+      return String(((await limiter.get('acme'))?.remainingPoints ?? 0) - 1)
     },
   ],
   'while Redis is down, a request is': [
