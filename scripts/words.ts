@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The words that all pages may have together. */
-export const MAX_TOTAL = 80_000
+export const MAX_TOTAL = 75_000
 /** The words that one page may have. */
 export const MAX_PAGE = 2_500
 /** Files that nobody reads as a page: changelogs, templates, and fixtures of tests. */
