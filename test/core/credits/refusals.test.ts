@@ -137,7 +137,7 @@ const MISTAKES: readonly (readonly [string, () => unknown, string, RegExp])[] = 
     'one ledger in two policies',
     () => limiterWith({ policies: [policyWith(), policyWith({ name: 'other' })] }),
     'policies[1]',
-    /"credits"/,
+    /must have a ledger of its own, such as ledger: "other": "credits" counts in "credits", too/,
   ],
   ...[Number.NaN, -1, 0.5, 'ten', undefined, null].map(
     (units) =>

@@ -1,7 +1,13 @@
 import type { PolicyState } from '../decision.ts'
 import type { Per } from '../subject.ts'
 import { assertLimitOption, type AnyLimitName, type Limit } from '../policies/limit.ts'
-import type { AlgorithmConfig, PolicyOf, PolicyOptions } from '../policies/policy.ts'
+import type {
+  AlgorithmConfig,
+  Keyspace,
+  Policy,
+  PolicyOf,
+  PolicyOptions,
+} from '../policies/policy.ts'
 import type { Calendar } from '../policies/resets.ts'
 import { creditAlgorithm } from '../algorithms/credits.ts'
 import type { CreditParams } from '../algorithms/credit-state.ts'
@@ -99,8 +105,8 @@ export function credits<
   }
   const rule = defineRule('credits', { ...rest, unit, limit }, [], () => ({
     ...configure(rest.name, included, unsettled === 'release'),
-    balance: { accept: assertDenies, refuseReset, of: describedWith(topUpUrl) },
-    keyspace: { name: ledger, params: [] },
+    balance: { accept, refuseReset, of: describedWith(topUpUrl) },
+    keyspace: keyspaceOf(ledger),
   }))
   return createPolicy([rule]) as PolicyOf<Partition, Unit, Name>
 }
@@ -177,6 +183,39 @@ const describedWith =
 function refuseReset(): never {
   const message = 'must not name a policy of credits: a balance is money; adjust it instead'
   throw invalidOption('reset.policies', message)
+}
+
+const keyspaces = new Map<string, Keyspace>()
+
+/** Returns the keys of a ledger: the same object for each policy of it, so that `accept` can say why there may be one only. */
+function keyspaceOf(ledger: string): Keyspace {
+  const keyspace = keyspaces.get(ledger) ?? { name: ledger, params: [] }
+  keyspaces.set(ledger, keyspace)
+  return keyspace
+}
+
+/** Checks the options of a limiter. @throws ConfigError When one of them is not for balances. */
+function accept(options: {
+  readonly onStoreError?: unknown
+  readonly policies: readonly Policy[]
+}): void {
+  assertDenies(options)
+  assertOwnLedgers(options.policies)
+}
+
+/** @throws ConfigError When two policies count in one ledger. */
+function assertOwnLedgers(policies: readonly Policy[]): void {
+  const counted = new Map<Keyspace, string>()
+  for (const [index, policy] of policies.entries()) {
+    for (const { name, balance, keyspace } of policy()) {
+      if (!balance || !keyspace) continue
+      const other = counted.get(keyspace)
+      counted.set(keyspace, name)
+      if (other === undefined) continue
+      const message = `must have a ledger of its own, such as ledger: "${name}": "${other}" counts in "${keyspace.name}", too`
+      throw new ConfigError('duplicate_policy', `policies[${index}]`, message)
+    }
+  }
 }
 
 /** @throws ConfigError Unless a limiter denies while its store fails: nothing else knows a balance. */

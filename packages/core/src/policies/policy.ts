@@ -46,14 +46,14 @@ export interface PolicyOptions<
 }
 
 /** Replaces a policy's name and params in keys. Policies that share a key share one such object. */
-interface Keyspace {
+export interface Keyspace {
   readonly name: string
   readonly params: readonly number[]
 }
 
 /**
  * A policy, created by a factory such as `slidingWindow`: one rule, or several that share keys.
- * `createLimiter` calls it once.
+ * `createLimiter` calls it; with `credits`, twice.
  *
  * It is a function because TypeScript infers calls that return functions last. Only then does it know
  * the limits of `plans` when it checks `({ plan }) => plan.rpm` in the same object.
@@ -179,8 +179,12 @@ export interface RuleCalendar {
 
 /** The part of a rule that only a balance has. */
 interface RuleBalance {
-  /** Called by `createLimiter`. @throws ConfigError Unless a limiter denies while its store fails. */
-  accept(options: { readonly onStoreError?: unknown }): void
+  /**
+   * Called by `createLimiter`, which lets policies with one `keyspace` share keys.
+   *
+   * @throws ConfigError Unless a limiter denies while its store fails, and counts the balance in one policy.
+   */
+  accept(options: { readonly onStoreError?: unknown; readonly policies: readonly Policy[] }): void
   /** Returns a state with the facts that only a balance has. @param available The units that were there. */
   of(state: PolicyState, available: number): PolicyState
   /** Called by a reset that names the rule. @throws ConfigError Always: it is money. */
