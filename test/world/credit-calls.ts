@@ -46,7 +46,7 @@ export async function lookAtBalance(scene: Omit<Scene, 'cost'>): Promise<void> {
   const before = world.judge.balanceWith(payment.id)?.version
   const told = await process.product.credits.balance(limiter, payment.subject)
   const after = world.judge.balanceWith(payment.id)
-  const { balance, available, held, abandoned, debt, totals } = told
+  const { balance, available, held, abandoned, debt, totals, at } = told
   const { granted, adjusted, revoked, expired, settled } = totals
   world.note(`${call.number} has ${JSON.stringify(told)}`)
   if (granted + adjusted - revoked - expired - settled - held - abandoned !== balance) {
@@ -54,9 +54,15 @@ export async function lookAtBalance(scene: Omit<Scene, 'cost'>): Promise<void> {
   }
   if (after === undefined || before !== after.version) return
   world.judge.tally.looks += 1
-  const { left } = after
+  const left = after.leftAt(at)
   const seen = [available, debt, held + abandoned, granted, settled]
-  const units = [Math.max(0, left), Math.max(0, -left), after.held, after.granted, after.settled]
+  const units = [
+    Math.max(0, left),
+    Math.max(0, -left),
+    after.heldAt(at),
+    after.granted,
+    after.settled,
+  ]
   const texts = [seen, units].map((one) => JSON.stringify(one))
   if (texts[0] !== texts[1]) world.accuse(`a balance was told ${texts.join(', not ')}`)
 }

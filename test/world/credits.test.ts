@@ -53,11 +53,24 @@ const SETTING: Partial<Setting> = {
   ],
 }
 
+/** The same apps, which let units be spent again when nobody settles them in time. */
+const RELEASING: Partial<Setting> = {
+  ...SETTING,
+  settleWithinMs: 2_000,
+  gapMs: 300,
+  burst: 1,
+  releases: false,
+  deployments: SETTING.deployments!.map(({ name, rules }) => ({
+    name,
+    rules: rules.map((rule) => (rule.kind === 'credits' ? { ...rule, releases: true } : rule)),
+  })),
+}
+
 /** One in which each of the mistakes below shows. */
 const SEED = 4
 
-const live = (mutate: (bundle: string) => string): Promise<Outcome> =>
-  World.run(SEED, { decisions: 200, replace: SETTING, mutate })
+const live = (replace: Partial<Setting>, mutate?: (bundle: string) => string): Promise<Outcome> =>
+  World.run(SEED, { decisions: 250, replace, ...(mutate && { mutate }) })
 
 /** A mistake: a text of the bundle, and what stands there instead. */
 const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = [
@@ -108,6 +121,22 @@ const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = 
   ],
 ]
 
+/** Mistakes about reservations that nobody settles in time. */
+const RELEASE_MUTANTS: typeof MUTANTS = [
+  ['what is due stays held', 'if ${releases} and a.due > 0 and a.due <= now then', 'if false then'],
+  ['it is given back too soon', 'if hold.due > now then', 'if hold.due > now + 1500 then'],
+  [
+    'a late settlement is free',
+    'local parts = account.take(actual - used)',
+    'local parts = account.take(text and actual - used or 0)',
+  ],
+  [
+    'one that is due hides the next',
+    'a.due = a.due > 0 and math.min(a.due, hold.due) or hold.due',
+    '',
+  ],
+]
+
 const mutating =
   (from: string, to: string) =>
   (bundle: string): string => {
@@ -125,7 +154,18 @@ describe('in a world where anything can go wrong, a balance is what was granted,
   })
 
   it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {
-    const { violations } = await live(mutating(from, to))
+    const { violations } = await live(SETTING, mutating(from, to))
+    expect(violations).not.toEqual([])
+  })
+
+  it('gives units back that nobody settles in time', async () => {
+    const { violations, server } = await live(RELEASING)
+    expect(violations).toEqual([])
+    expect(server.balances).toBeGreaterThan(100)
+  })
+
+  it.each(RELEASE_MUTANTS)('is noticed: %s', async (_, from, to) => {
+    const { violations } = await live(RELEASING, mutating(from, to))
     expect(violations).not.toEqual([])
   })
 

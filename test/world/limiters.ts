@@ -264,7 +264,8 @@ function policiesOfRule(product: Exports, rule: Rule, rules: readonly Rule[]): P
       return [core.concurrency(own as never) as Policy]
     }
     case 'credits': {
-      const own = { name, per, unit, mode, unsettled: 'keep', ...(rollout && { rollout }) }
+      const unsettled = rule.releases ? 'release' : 'keep'
+      const own = { name, per, unit, mode, unsettled, ...(rollout && { rollout }) }
       const { ledger } = rule
       return [product.credits.credits({ ...own, ...(ledger && { ledger }) } as never)]
     }

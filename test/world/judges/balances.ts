@@ -3,6 +3,7 @@
  * Written from that page; no code of the product is used.
  */
 import type { Charged, Count } from './count.ts'
+import type { Rule } from './rules.ts'
 import type { Row } from './script-calls.ts'
 
 type Accuse = (what: string) => void
@@ -14,18 +15,24 @@ const IDS_MS = 90 * DAY_MS
 
 let versions = 0
 
+/** Units of an open reservation, until they are free again. */
+interface Hold {
+  readonly units: number
+  readonly until: number
+}
+
 /** A balance, as its page defines it. */
 export class Balance implements Count {
   #granted: Map<string, number>
-  /** Units of open reservations. */
-  #held: Map<string, number>
+  /** Open reservations. */
+  #held: Map<string, Hold>
   #settled: number
   /** Another number after each change. */
   version = (versions += 1)
 
   constructor(
     granted: ReadonlyMap<string, number> = new Map(),
-    held: ReadonlyMap<string, number> = new Map(),
+    held: ReadonlyMap<string, Hold> = new Map(),
     settled = 0,
   ) {
     this.#granted = new Map(granted)
@@ -33,17 +40,19 @@ export class Balance implements Count {
     this.#settled = settled
   }
 
-  /** What is left. Below 0 it is a debt. */
-  get left(): number {
-    return this.granted - this.#settled - this.held
+  /** What is left at a time. Below 0 it is a debt. */
+  leftAt(now: number): number {
+    return this.granted - this.#settled - this.heldAt(now)
   }
 
   get granted(): number {
-    return sumOf(this.#granted)
+    return sumOf([...this.#granted.values()])
   }
 
-  get held(): number {
-    return sumOf(this.#held)
+  /** Units of reservations whose time is not over, or that stay charged then. */
+  heldAt(now: number): number {
+    const open = [...this.#held.values()].filter(({ until }) => until > now)
+    return sumOf(open.map(({ units }) => units))
   }
 
   get settled(): number {
@@ -60,8 +69,8 @@ export class Balance implements Count {
     this.version = versions += 1
   }
 
-  used(): number {
-    return this.#settled + this.held
+  used(_: Rule, now: number): number {
+    return this.#settled + this.heldAt(now)
   }
 
   turnMs(): number {
@@ -69,8 +78,9 @@ export class Balance implements Count {
   }
 
   /** Units of a check are spent; those of a reservation are held until it is settled. */
-  charge(units: number, _: number, id: string, __?: unknown, isHeld = false): void {
-    if (isHeld) this.#held.set(id, units)
+  charge(units: number, now: number, id: string, rule?: Rule, holdMs = 0): void {
+    const until = rule?.releases ? now + holdMs : Infinity
+    if (holdMs > 0) this.#held.set(id, { units, until })
     else this.#settled += units
     this.version = versions += 1
   }
@@ -87,8 +97,7 @@ export class Balance implements Count {
   }
 }
 
-const sumOf = (units: ReadonlyMap<string, number>): number =>
-  [...units.values()].reduce((sum, one) => sum + one, 0)
+const sumOf = (units: readonly number[]): number => units.reduce((sum, one) => sum + one, 0)
 
 /** A grant, as it passes on the wire. */
 export interface GrantCall {
@@ -129,11 +138,13 @@ export const noBalances = (): BalanceTally => ({
 
 /** Judges the part of a balance in a decision. */
 export function judgeBalance(
-  { left }: Balance,
+  balance: Balance,
   { rule, cost, fits, available, retryMs }: Row,
+  now: number,
   tally: BalanceTally,
   accuse: Accuse,
 ): void {
+  const left = balance.leftAt(now)
   tally.balances += 1
   const where = `${rule.name} (${left} left, cost ${cost})`
   const mayPass = cost === 0 || cost <= left
@@ -165,7 +176,7 @@ export function judgeGrant(
   tally[before === undefined ? 'grants' : 'regrants'] += 1
   if (outcome !== expected) accuse(`grant ${id} of ${units} was ${outcome}, not ${expected}`)
   if (expected === 'applied') balance.grant(id, units)
-  const { left, held } = balance
+  const [left, held] = [balance.leftAt(now), balance.heldAt(now)]
   const [available, debt] = [Math.max(0, left), Math.max(0, -left)]
   if (told.available !== available || told.held !== held || told.debt !== debt) {
     accuse(

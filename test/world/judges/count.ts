@@ -8,9 +8,9 @@ export interface Count {
   turnMs(now: number): number
   /**
    * @param rule That of who charges: apps that run beside each other may have different calendars.
-   * @param isHeld True if it is to be settled later.
+   * @param holdMs Of credits: the time within which it will be settled, 0 if it is spent at once.
    */
-  charge(units: number, now: number, id: string, rule?: Rule, isHeld?: boolean): void
+  charge(units: number, now: number, id: string, rule?: Rule, holdMs?: number): void
   /** Corrects a charge that was made at `at`. Returns the units charged, below 0 if given back. */
   correct(charge: Charged, actual: number, now: number, rule?: Rule): number
   /** The end of the period of a calendar. */

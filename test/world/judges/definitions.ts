@@ -20,7 +20,7 @@ export function fits(
   now: number,
 ): boolean {
   if (cost === 0) return true
-  if (count instanceof Balance) return cost <= count.left
+  if (count instanceof Balance) return cost <= count.leftAt(now)
   const most = isBucket(rule) ? burst : limit
   return cost <= most && count.used(rule, now) + cost <= most && count.turnMs(now) <= rule.waitMs
 }

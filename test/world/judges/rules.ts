@@ -70,6 +70,8 @@ export interface Rule {
   readonly leaseMs: number
   /** Of credits: the name of the balances in keys, which an app may have under another policy's name. */
   readonly ledger?: string
+  /** Of credits: true if units are free again when nobody settles them in time. */
+  readonly releases?: boolean
   /** Of shares: the units that are never lent, … */
   readonly headroom?: number
   /** … and those that each tenant is guaranteed. */

@@ -151,7 +151,7 @@ export class ServerJudge {
         if (rule.kind === 'credits' && (isHeld ? charges === undefined : !mayBeSpent)) {
           this.#accuse(`${rule.name} is held for ${row.holdMs} ms`)
         }
-        count.charge(units, now, id, rule, isHeld)
+        count.charge(units, now, id, rule, row.holdMs)
         if (rule.kind === 'share') this.shares.charge(row, units, now, id)
       }
       const { until } = count
@@ -189,7 +189,7 @@ export class ServerJudge {
     if (this.#doubtful.has(key)) return
     const count = this.#countOf(key, rule)
     if (count instanceof Balance) {
-      return judgeBalance(count, row, this.tally, this.#accuse)
+      return judgeBalance(count, row, now, this.tally, this.#accuse)
     }
     const asked = { cost, limit, burst }
     const ends = row.ends ?? []
@@ -312,7 +312,7 @@ export class ServerJudge {
         `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
       )
     }
-    if (isBalance && corrected.left < 0) this.tally.debts += 1
+    if (isBalance && corrected.leftAt(at) < 0) this.tally.debts += 1
     this.#counts.set(key, { rule, count: corrected })
   }
 
