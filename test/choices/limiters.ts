@@ -66,7 +66,7 @@ export interface LimiterData {
 }
 
 /** Makes a policy of an algorithm that is not Sluice's. */
-export type OwnPolicy = (options: PolicyOptions & { readonly window: string }) => Policy
+export type OwnPolicy = (options: PolicyOptions & { readonly window: '1m' }) => Policy
 
 const units = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 6 }) },

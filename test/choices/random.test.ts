@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { calendarAlgorithm } from '@sluice/core/calendars'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { objectChoices } from '../../packages/cloudflare/dist/durable-object/object-choices.js'
@@ -9,12 +7,12 @@ import { lineAlgorithm } from '@sluice/core/waiting'
 import * as fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { importBlock } from '../support/docs-block.ts'
+import { gcra } from '../docs/extending/gcra.ts'
 import { objectsInProcess, storeIn } from '../support/objects.ts'
 import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { calls } from './calls.ts'
-import { limiters, type OwnPolicy } from './limiters.ts'
+import { limiters } from './limiters.ts'
 import { counts, live, type Stores } from './live.ts'
 import { stateUnder } from './redis-state.ts'
 
@@ -25,19 +23,15 @@ const DECISIONS = Number(process.env['CHOICES_DECISIONS'] ?? 1_600)
 const CALLS = 8
 
 const own = ownRedis()
-const folder = mkdtempSync(fileURLToPath(new URL('own-', import.meta.url)))
-let gcra: OwnPolicy
 let client: Redis
-beforeAll(async () => {
+beforeAll(() => {
   // Slots that are taken for good, and many stores.
   vi.spyOn(console, 'warn').mockImplementation(() => {})
   client = own.redis.duplicate({ maxRetriesPerRequest: 0 })
-  gcra = (await importBlock<{ gcra: OwnPolicy }>(folder, 'extending.md', 'gcra.ts')).gcra
 })
 afterAll(() => {
   vi.restoreAllMocks()
   client.disconnect()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Opens stores with nothing in them; Redis over REST and over TCP in turn. */

@@ -20,7 +20,7 @@ import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
 import { upstash } from '@sluice/core/upstash'
 import { afterAll, describe, expect, it } from 'vitest'
-import { importBlock } from '../support/docs-block.ts'
+import { fileStore } from '../docs/extending/file-store.ts'
 import { objectChoices } from '../../packages/cloudflare/dist/durable-object/object-choices.js'
 import { objectsInProcess } from '../support/objects.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
@@ -46,11 +46,6 @@ const LEASED: readonly Policy[] = [
 
 const folder = mkdtempSync(fileURLToPath(new URL('file-', import.meta.url)))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const { fileStore } = await importBlock<{ fileStore: (file: string) => Store }>(
-  folder,
-  'extending.md',
-  'file-store.ts',
-)
 
 /** Halves each limit, as a wrapper may that knows nothing of choices. */
 const halving = (store: Store): Store => ({
