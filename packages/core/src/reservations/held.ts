@@ -26,14 +26,16 @@ function explainDenial({ decision, entries }: Outcome, runtime: LimiterRuntime):
   const { policies, violated, at } = decision
   // A balance does not say when units return.
   if (!violated?.retryAfterMs && violated?.reason !== 'credits_exhausted') return
-  const charges = [...unansweredOf(runtime).values()].flatMap(({ open }) =>
-    open && open.settleBy > at ? open.charges : [],
-  )
+  const held = entries.map(() => 0)
+  for (const { open } of unansweredOf(runtime).values()) {
+    if (!open || open.settleBy <= at) continue
+    for (const { index, key, units } of open.charges) {
+      const n = entries.findIndex((entry) => entry.index === index && entry.key === key)
+      if (n >= 0) held[n]! += units
+    }
+  }
   /** Returns the units that would be left of a policy if this process held none. */
-  const leftOf = ({ remaining }: PolicyState, n: number): number =>
-    charges
-      .filter(({ index, key }) => entries[n]?.index === index && entries[n].key === key)
-      .reduce((left, { units }) => left + units, remaining)
+  const leftOf = ({ remaining }: PolicyState, n: number): number => remaining + (held[n] ?? 0)
   const othersHold = policies.some((one, n) => one.reason === reason && one.burst > leftOf(one, n))
   policies.forEach((state, n) => {
     const { fits, unit, cost, retryAfterMs, resetMs } = state
