@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createLimiter, definePlans, slidingWindow } from '@sluice/core'
+import { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
 import { rateLimit } from '@sluice/core/http'
 import { jwtSubject } from '@sluice/core/jwt'
 import { memory } from '@sluice/core/memory'
@@ -49,9 +49,12 @@ const MISTAKES: Readonly<Record<string, readonly [mistake: () => unknown, remedy
   ],
   'a plan that is not defined': [
     () => {
-      const plans = definePlans({ starter: {}, growth: {} })
-      const some = createLimiter({ store: memory(), plans, policies: [rpm] })
-      return some.check({ ...ACME, plan: 'Growth' as 'growth' })
+      const planned = createLimiter({
+        store: memory(),
+        plans: definePlans({ starter: { daily: 500 }, growth: { daily: 2_000 } }),
+        policies: [dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] })],
+      })
+      return planned.check({ ...ACME, plan: 'Growth' as 'growth' })
     },
     'No plan is named "Growth"',
   ],
