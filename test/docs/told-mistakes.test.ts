@@ -32,7 +32,7 @@ const MISTAKES: Readonly<Record<string, readonly [mistake: () => unknown, remedy
     '"openssl rand -base64 32" makes one',
   ],
   'no secret': [
-    () => jwtSubject({ secret: undefined as never, algorithms: ['HS256'] }),
+    () => jwtSubject({ secret: undefined, algorithms: ['HS256'] }),
     'write secret: () => process.env.JWT_SECRET',
   ],
   'a subject in place of a function': [
