@@ -112,7 +112,7 @@ const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = 
     'return at - now end\n  end\n  return -1',
     'return at - now end\n  end\n  return 1000',
   ],
-  ['another name begins another balance', 'keyspace: { name: ledger, params: [] }', ''],
+  ['another name begins another balance', 'keyspace: keyspaceOf(ledger)', ''],
   ['a reset takes a balance', '!balance2 && (names2', '(names2'],
   [
     'a balance expires',
