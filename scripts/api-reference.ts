@@ -196,8 +196,8 @@ const texts = ({ tags }: Doc, tag: string): string[] =>
 
 const fenced = (code: string): string => `\`\`\`ts\n${code}\n\`\`\``
 
-// The packages alone use each other's internal entries. The site has the pages in a folder of its own.
+// The packages alone use each other's internal entries.
 if (import.meta.main) {
   const entries = readEntries().filter(({ name }) => !/\/internal(?:\/|$)/.test(name))
-  await writePages(entries, join(root, process.argv[2] ?? 'docs/api'))
+  await writePages(entries, join(root, 'apps/site/api'))
 }

@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-// `docs/api` is made by a command, and not committed.
-const docs = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/api'] })
+const docs = globSync('docs/**/*.md', { cwd: root })
 const others = globSync(['*.md', 'llms.txt', '{apps,packages}/*/README.md', 'test/**/README.md'], {
   cwd: root,
   exclude: (path) => path.includes('node_modules'),

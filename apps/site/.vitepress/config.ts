@@ -33,7 +33,6 @@ export default defineConfig({
     'test/**/!(README).md',
     'packages/*/docs/**',
     // The site has the API reference in a folder of its own.
-    'docs/api/**',
   ],
   rewrites: placeOf,
   head: [

@@ -114,7 +114,8 @@ function groupsOf(tokens: readonly Token[]): { headings: Heading[]; end: number 
 
 const headingsOf = (tokens: readonly Token[]): Heading[] =>
   tokens.flatMap((token, at): Heading[] => {
-    if (token.type !== 'heading_open' || token.level > 0) return []
+    // The title of a page is no choice.
+    if (token.type !== 'heading_open' || token.level > 0 || token.tag === 'h1') return []
     const name = tokens[at + 1]?.content.replaceAll('`', '') ?? ''
     const family = Object.keys(FAMILIES).find((key) => FAMILIES[key]?.includes(name))
     return [{ at, depth: Number(token.tag.slice(1)), name, id: token.attrGet('id') ?? '', family }]

@@ -41,7 +41,7 @@ const run = (...command: string[]): unknown =>
 /** Builds the site as `npm run site` does, with packages that are built. */
 export async function buildSite(): Promise<BuiltSite> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-site-'))
-  run('scripts/api-reference.ts', 'apps/site/api')
+  run('scripts/api-reference.ts')
   const vitepress = 'node_modules/vitepress/bin/vitepress.js'
   run(vitepress, 'build', 'apps/site', '--base', BASE, '--outDir', folder)
   const server = await serve(folder)

@@ -36,6 +36,22 @@ export function describeTabs(site: () => BuiltSite): void {
       await page.context().close()
     })
 
+    it.each([
+      ['Auth', PROVIDERS, NAMES],
+      [
+        'Store',
+        'docs/getting-started.html',
+        ['Upstash', 'Redis over TCP', 'Durable Objects', 'A file', 'Memory'],
+      ],
+      ['Store', 'docs/redis.html', ['ioredis', 'node-redis']],
+      ['Framework', 'docs/observability.html', ['Node.js', 'Next.js', 'Cloudflare Workers']],
+    ])('of %s are on %s', async (family, path, names) => {
+      const page = await site().open(path)
+      const tabs = page.getByRole('tablist', { name: family }).getByRole('tab')
+      expect(await tabs.allInnerTexts()).toEqual(names)
+      await page.context().close()
+    })
+
     it('show the heading that an address leads to, also after the page is there', async () => {
       const page = await site().open(`${PROVIDERS}#supabase`)
       await page.getByText('your-project.supabase.co').waitFor()
@@ -83,7 +99,7 @@ export function describeTabs(site: () => BuiltSite): void {
 
   describe('the JavaScript of a block', () => {
     const blocks = globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })
-      .filter((path) => !/docs\/api|packages\/\w+\/docs/.test(path))
+      .filter((path) => !/packages\/\w+\/docs/.test(path))
       .flatMap((path) =>
         Array.from(readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n([^]*?)^```/gm)),
       )

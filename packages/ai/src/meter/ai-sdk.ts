@@ -15,8 +15,8 @@ import { parseJson } from '@sluice/core/internal/limiter'
  * Version 5 leaves Anthropic's cache out of the input. It is added if the event names
  * Anthropic. A usage by itself does not: there only what was read is added, if it exceeds the input.
  *
- * @param known What is known in advance, as for `meter`.
- * @throws ConfigError When `known` is malformed, or what `streamText` returns is given as it is.
+ * @param known Facts that are known in advance, as for `meter`.
+ * @throws ConfigError When `known` is malformed, or the result of `streamText` is given as it is.
  * @example
  * streamText({ model, prompt, onEnd: (event) => settle(usageOfAiSdk(event)) })
  */

@@ -29,7 +29,7 @@ export interface ResetTexts {
 /**
  * Removes what a subject has used, in the policies that count by its dimensions.
  *
- * @param given Who begins anew. `undefined` for policies that count everyone together, which have to be named.
+ * @param given The subject that begins anew. `undefined` for policies that count everyone together, which have to be named.
  * @throws OperatorError When the subject lacks a dimension.
  * @throws StoreError When the store fails.
  * @example

@@ -15,7 +15,7 @@ export type WaitingOptions = Pick<WaitForOptions, 'onWaited'>
  * policies that may be waited for have a `waitingLine`.
  *
  * @param wait From a second to 5 minutes.
- * @param cost What the request costs, as an adapter takes it: also `reserving(…)`. @default 1 request
+ * @param cost The cost of the request, as an adapter takes it: also `reserving(…)`. @default 1 request
  * @throws ConfigError When `wait`, `cost` or an option is malformed; at the first request, if no policy has a line.
  * @example
  * rateLimit(limiter, { routes: ['/api/ai/**'], subject, cost: waiting('20s') }, handle)
