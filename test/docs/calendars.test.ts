@@ -1,6 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createLimiter, dailyCap, manualClock, type Limiter } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  listen,
+  manualClock,
+  monthlyCap,
+  type Limiter,
+} from '@sluice/core'
 import { calendar } from '@sluice/core/calendars'
 import { firstOf } from '@sluice/core/identity'
 import { jwtSubject } from '@sluice/core/jwt'
@@ -93,3 +100,25 @@ it.each([
     expect(policies[0]?.resetMs).toBe(hours * 3_600_000)
   },
 )
+
+it('the call that begins a period decides its end, and without an anchor no problem is reported', async () => {
+  const clock = manualClock(Date.UTC(2026, 10, 20))
+  const problems: string[] = []
+  const resets = calendar({ anchor: ({ anchor }) => anchor })
+  const limiter = createLimiter({
+    store: memory(),
+    clock,
+    policies: [monthlyCap({ name: 'monthly', limit: 10, per: ['tenant'], resets })],
+    extensions: [listen({ problem: ({ code }) => void problems.push(code) })],
+  })
+  const endOf = async (claims: object) =>
+    (await limiter.check({ tenant: 'acme', ...claims })).policies[0]?.resetsAt?.slice(0, 10)
+
+  const anchored = { anchor: '2026-01-15' }
+  expect([await endOf(anchored), await endOf({})]).toEqual(['2026-12-15', '2026-12-15'])
+  clock.set(Date.UTC(2026, 11, 15))
+  expect([await endOf({}), await endOf(anchored)]).toEqual(['2027-02-01', '2027-02-01'])
+  expect(problems).toEqual([])
+  await endOf({ tenant: 'globex', anchor: 'the 15th' })
+  expect(problems).toEqual(['calendar_unknown'])
+})

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { usd } from '@sluice/ai'
-import { ConfigError, createLimiter, type Limiter, type Store } from '@sluice/core'
+import { ConfigError, createLimiter, type Limiter, type Store, type Subject } from '@sluice/core'
 import {
   balance,
   credits,
@@ -40,16 +40,20 @@ async function limiterOf(name: string): Promise<Limiter> {
 
 const blockOf = <Exports>(name: string): Promise<Exports> => importBlock(folder, PAGE, name)
 
+interface Change {
+  readonly available: number
+}
+
 interface Changes {
   readonly onPaid: (payment: object) => Promise<number>
-  readonly balanceOf: (tenant: string) => Promise<Balance>
-  readonly onChargeback: (tenant: string, id: string) => Promise<object>
-  readonly apologise: (tenant: string, id: string) => Promise<object>
+  readonly balanceOf: (subject: Subject) => Promise<Balance>
+  readonly onChargeback: (subject: Subject, id: string) => Promise<Change>
+  readonly apologise: (subject: Subject, id: string) => Promise<Change>
 }
 
 interface Copies {
-  readonly backUp: (tenant: string) => Promise<string>
-  readonly restore: (tenant: string, text: string) => Promise<object>
+  readonly backUp: (subject: Subject) => Promise<string>
+  readonly restore: (subject: Subject, text: string) => Promise<object>
 }
 
 it('the files of the page grant once, spend, and take back', async () => {
@@ -63,33 +67,33 @@ it('the files of the page grant once, spend, and take back', async () => {
     reason: 'credits_exhausted',
     retryAfterMs: null,
   })
-  const payment = { id: 'pay_1', tenant: 'acme', dollars: 10, paidAt: new Date() }
+  const payment = { id: 'pay_1', subject: ACME, dollars: 10, paidAt: new Date() }
   const repeated = await Promise.all(Array.from({ length: 5 }, () => onPaid(payment)))
   expect(repeated).toEqual(Array.from({ length: 5 }, () => usd(10)))
 
   const call = await reserve(limiter, ACME, dollars(4))
-  expect(await balanceOf('acme')).toMatchObject({ available: usd(6), held: usd(4), debt: 0 })
+  expect(await balanceOf(ACME)).toMatchObject({ available: usd(6), held: usd(4), debt: 0 })
   if (call.allowed) await call.settle({ usd: usd(3) })
-  expect(await balanceOf('acme')).toMatchObject({
+  expect(await balanceOf(ACME)).toMatchObject({
     available: usd(7),
     held: 0,
     lots: [{ kind: 'paid', left: usd(7) }],
     abandoned: 0,
   })
-  expect(await onChargeback('acme', 'pay_1')).toMatchObject({ units: usd(10), debt: usd(3) })
-  expect(await onChargeback('acme', 'pay_1')).toMatchObject({ applied: false, debt: usd(3) })
-  expect(await apologise('acme', 'case-1')).toMatchObject({ debt: usd(1), available: 0 })
+  expect(await onChargeback(ACME, 'pay_1')).toMatchObject({ units: usd(10), debt: usd(3) })
+  expect(await onChargeback(ACME, 'pay_1')).toMatchObject({ applied: false, debt: usd(3) })
+  expect(await apologise(ACME, 'case-1')).toMatchObject({ debt: usd(1), available: 0 })
   const { backUp, restore } = await blockOf<Copies>('backup.ts')
   const kinds = (await journal(limiter, ACME)).map(({ kind }) => kind)
   expect(kinds).toEqual(['granted', 'spent', 'revoked', 'adjusted'])
-  const text = await backUp('acme')
-  await expect(restore('acme', text)).rejects.toMatchObject({ code: 'balance_exists' })
+  const text = await backUp(ACME)
+  await expect(restore(ACME, text)).rejects.toMatchObject({ code: 'balance_exists' })
   await deleteCredits(limiter, ACME, { confirm: text })
-  expect((await balanceOf('acme')).debt).toBe(0)
-  await restore('acme', text)
+  expect((await balanceOf(ACME)).debt).toBe(0)
+  await restore(ACME, text)
   expect(await onPaid(payment)).toBe(0)
   await limiter.reset(ACME)
-  expect((await balanceOf('acme')).debt).toBe(usd(1))
+  expect((await balanceOf(ACME)).debt).toBe(usd(1))
   await expect(limiter.reset(ACME, { policies: ['credits'] })).rejects.toThrow(ConfigError)
 })
 
@@ -105,6 +109,27 @@ it('a plan includes its allowance, and a larger one adds the difference at once'
   expect(await of('team')).toEqual([usd(55), 15])
   await limiter.check({ ...ACME, plan: 'team', anchor: '2026-01-15' }, dollars(5))
   expect(await of('free')).toEqual([usd(50), 15])
+})
+
+it('with an allowance, the functions of the page tell the whole balance of their subject', async () => {
+  const code = patient(readBlock(PAGE, 'plans.ts'), freshPrefix())
+  writeFileSync(join(folder, 'limits.ts'), code)
+  const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
+  const { onPaid } = await blockOf<Changes>('paid.ts')
+  const { balanceOf } = await blockOf<Changes>('balance.ts')
+  const { onChargeback, apologise } = await blockOf<Changes>('correct.ts')
+  const { backUp } = await blockOf<Copies>('backup.ts')
+
+  const subject = { ...ACME, plan: 'pro', anchor: '2026-01-15' }
+  expect((await balanceOf(subject)).available).toBe(usd(20))
+  await limiter.check(subject, dollars(5))
+  const payment = { id: 'pay_1', subject, dollars: 10, paidAt: new Date() }
+  expect(await onPaid(payment)).toBe(usd(25))
+  expect((await apologise(subject, 'case-1')).available).toBe(usd(27))
+  expect((await onChargeback(subject, 'pay_1')).available).toBe(usd(17))
+  const { available, renewsAt } = await balanceOf(subject)
+  expect([available, new Date(renewsAt ?? 0).getUTCDate()]).toEqual([usd(17), 15])
+  expect(await backUp(subject)).toContain('acme')
 })
 
 /** A balance in memory, by a clock of the test. */

@@ -168,7 +168,11 @@ describe('the recipe for logins', () => {
     expect(await attempt('ann@app.example', 'right', '198.51.100.9')).toBe(429)
     expect(await attempt('bob@app.example', 'right', '198.51.100.9')).toBe(200)
     expect(tried.length).toBeGreaterThan(0)
-    expect((await handler(post('/login', 'no object'))).status).not.toBe(200)
+    for (const body of ['no JSON', '"no object"', 'null', '{}', '{"email":1,"password":true}']) {
+      const headers = { 'x-real-ip': `203.0.113.${body.length}` }
+      const request = new Request('https://app.example/login', { method: 'POST', headers, body })
+      expect([body, (await handler(request)).status]).toEqual([body, 401])
+    }
   })
 })
 

@@ -7,17 +7,19 @@ import {
   type Subject,
 } from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
+import { memory } from '@sluice/core/memory'
 import { planResolver } from '@sluice/core/plans'
 import { redis } from '@sluice/core/redis'
 import { startRedisServer } from '@sluice/local'
 import { flushUsage, recordUsage } from '@sluice/usage'
 import { flushDenials, recordDenials } from '@sluice/usage/denials'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runIn } from '../../cli/project.ts'
-import { importBlock } from '../../support/docs-block.ts'
+import { importBlock, readBlock } from '../../support/docs-block.ts'
 import { connect } from '../../support/redis.ts'
 import { commandsOn } from '../shown-commands.ts'
 import { readPage } from './run-page.ts'
@@ -29,6 +31,10 @@ afterEach(() => {
   vi.unstubAllGlobals()
   vi.unstubAllEnvs()
 })
+
+interface Forgetting {
+  readonly forget: (tenant: string) => Promise<void>
+}
 
 const requestFrom = (address: string): Request =>
   new Request('https://app.example', { headers: { 'x-vercel-forwarded-for': address } })
@@ -89,11 +95,7 @@ describe('a tenant that is deleted', () => {
 
   it('is only in the history of settings, in denials and in plans, after the code of the page', async () => {
     vi.stubGlobal('limiter', limiter)
-    const { forget } = await importBlock<{ forget: (tenant: string) => Promise<void> }>(
-      folder,
-      PAGE,
-      'forget.ts',
-    )
+    const { forget } = await importBlock<Forgetting>(folder, PAGE, 'forget.ts')
     await forget('acme')
     const lasting = await keysWith('acme', database, true)
     expect(lasting).toEqual(['sluice:config:default'])
@@ -105,8 +107,44 @@ describe('a tenant that is deleted', () => {
     const [remove, look] = commandsOn(readPage('personal-data'))
     expect(await run(remove?.command)).toBe('1')
     expect(await keysWith('acme', database, true)).toEqual([])
+    await limiter.check({ tenant: 'acme2', route: 'chat' })
     const found = (await run(look?.command)).trim().split('\n')
-    expect(new Set(found.map((key) => key.split(':')[1]))).toEqual(new Set(['denials', 'tenant']))
+    const left = found.filter((key) => !key.includes('acme2'))
+    expect(new Set(left.map((key) => key.split(':')[1]))).toEqual(new Set(['denials', 'tenant']))
+    expect(left.length).toBeLessThan(found.length)
+  })
+
+  it('needs no settings and no usage, and leaves counts by more dimensions', async () => {
+    const window = { limit: 9, window: '1m' } as const
+    const plain = createLimiter({
+      store: memory(),
+      policies: [
+        slidingWindow({ name: 'rpm', ...window, per: ['tenant'] }),
+        dailyCap({ name: 'daily', limit: 9, per: ['tenant', 'route'] }),
+        slidingWindow({ name: 'user', ...window, per: ['tenant', 'user'] }),
+      ],
+    })
+    vi.stubGlobal('limiter', plain)
+    const code = readBlock(PAGE, 'forget.ts')
+    const without = code.replaceAll(/^.* \/\/ only with .*\n/gm, '')
+    expect(without.split('\n')).toHaveLength(code.split('\n').length - 2)
+    writeFileSync(join(folder, 'plain.ts'), without)
+    const { forget } = (await import(join(folder, 'plain.ts'))) as Forgetting
+    const subject = { tenant: 'acme', route: 'chat', user: 'u_17' }
+    await plain.check(subject)
+    await forget('acme')
+    const left = async () =>
+      (await plain.peek(subject)).policies.map(({ name, remaining }) => [name, remaining])
+    expect(await left()).toEqual([
+      ['rpm', 9],
+      ['daily', 9],
+      ['user', 8],
+    ])
+    await expect(plain.reset({ tenant: 'acme' }, { routes: ['chat'] })).rejects.toMatchObject({
+      code: 'missing_dimension',
+    })
+    await plain.reset(subject, { policies: ['user'] })
+    expect((await left()).at(-1)).toEqual(['user', 9])
   })
 
   const run = async (command = ''): Promise<string> =>
