@@ -6,6 +6,19 @@ import { importBlock, patient, readBlock } from '../support/docs-block.ts'
 import { pageFolder } from '../support/page-folder.ts'
 import { freshPrefix } from '../support/stores.ts'
 
+it('of several keys of a provider, the first with room is taken, until none has', async () => {
+  const folder = await pageFolder('keys')
+  const { takeKey } = await importBlock<{ takeKey: () => Promise<string | undefined> }>(
+    folder,
+    'choices.md',
+    'keys.ts',
+    { '500': '2', 'upstash()': `upstash({ prefix: '${freshPrefix()}', timeoutMs: 30_000 })` },
+  )
+  const taken = [await takeKey(), await takeKey(), await takeKey(), await takeKey()]
+  expect(taken).toEqual(['first', 'first', 'second', 'second'])
+  expect(await takeKey()).toBeUndefined()
+})
+
 it('the ladder of the page answers by the first model that fits, until none does', async () => {
   const folder = await pageFolder('choices')
   const limits = patient(readBlock('choices.md', 'limits.ts'), freshPrefix())

@@ -28,6 +28,13 @@ describe('the prices of the page on production', () => {
   })
 })
 
+it('the latency of the page is that of the benchmark', () => {
+  const { Sluice: time } =
+    tableOf(read('benchmarks'), 'measurement').get('daily cap and window') ?? {}
+  expect(time).toMatch(/^[\d.]+ ms$/)
+  expect(page).toContain(`a decision over HTTP takes [${time}](benchmarks.md#`)
+})
+
 /** Each way to a Redis, for a user with a password in the address. */
 const WAYS: Record<string, (url: string) => Promise<[Store, close: () => unknown]>> = {
   REST: async (redisUrl) => {

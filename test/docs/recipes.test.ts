@@ -74,6 +74,14 @@ describe('who is not limited', () => {
       return count
     }
     expect(await passed({ sub: 'ann', role: 'admin' })).toBe(65)
+    expect(await passed({ sub: 'billing', role: 'service' })).toBe(65)
+    const { serviceToken } = await blockOf<{ serviceToken: (name: string) => Promise<string> }>(
+      'recipes/exemptions.md',
+      'service.ts',
+    )
+    const authorization = `Bearer ${await serviceToken('billing')}`
+    const asked = new Request('https://app.example/api/x', { headers: { authorization } })
+    expect((await serve(asked)).headers.has('x-ratelimit-limit')).toBe(false)
     expect(await passed({ sub: 'bob', role: 'member' })).toBe(60)
     expect(await passed({ sub: 'eve', role: 'guest' })).toBe(60)
     expect(await passed({ sub: 'fay' })).toBe(0)
