@@ -111,27 +111,6 @@ it('a plan includes its allowance, and a larger one adds the difference at once'
   expect(await of('free')).toEqual([usd(50), 15])
 })
 
-it('with an allowance, the functions of the page tell the whole balance of their subject', async () => {
-  const code = patient(readBlock(PAGE, 'plans.ts'), freshPrefix())
-  writeFileSync(join(folder, 'limits.ts'), code)
-  const { limiter } = (await import(join(folder, 'limits.ts'))) as { limiter: Limiter }
-  const { onPaid } = await blockOf<Changes>('paid.ts')
-  const { balanceOf } = await blockOf<Changes>('balance.ts')
-  const { onChargeback, apologise } = await blockOf<Changes>('correct.ts')
-  const { backUp } = await blockOf<Copies>('backup.ts')
-
-  const subject = { ...ACME, plan: 'pro', anchor: '2026-01-15' }
-  expect((await balanceOf(subject)).available).toBe(usd(20))
-  await limiter.check(subject, dollars(5))
-  const payment = { id: 'pay_1', subject, dollars: 10, paidAt: new Date() }
-  expect(await onPaid(payment)).toBe(usd(25))
-  expect((await apologise(subject, 'case-1')).available).toBe(usd(27))
-  expect((await onChargeback(subject, 'pay_1')).available).toBe(usd(17))
-  const { available, renewsAt } = await balanceOf(subject)
-  expect([available, new Date(renewsAt ?? 0).getUTCDate()]).toEqual([usd(17), 15])
-  expect(await backUp(subject)).toContain('acme')
-})
-
 /** A balance in memory, by a clock of the test. */
 function prepaid(unsettled: 'keep' | 'release', store: Store = memory()) {
   let now = Date.UTC(2026, 10, 29, 12)

@@ -60,7 +60,7 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
     },
     () => countsDenied(askFlexible(flexible(10))),
   ],
-  'does a request that the minute denies use up the day?': [
+  "does a request that the minute's limit denies count for the day?": [
     async () => {
       const limiter = ours([dailyCap({ name: 'day', limit: 500, per: ['tenant'] }), minute(1)])
       for (const _ of [1, 2]) await askOurs(limiter)()
@@ -154,7 +154,7 @@ export const ROWS: Readonly<Record<string, readonly Probe[]>> = {
       return yesNo(!Number.isFinite((told as { msBeforeNext: number }).msBeforeNext))
     },
   ],
-  'units given back by a use of 3 less than charged, told twice': [
+  'units given back if a use of 3 less is reported twice': [
     async () => {
       const limiter = ours([minute(10)])
       const call = await reserve(limiter, { tenant: 'acme' }, { cost: 9 })
