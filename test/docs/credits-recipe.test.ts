@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { usd } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
-import { balance } from '@sluice/core/credits'
+import { adjust, balance } from '@sluice/core/credits'
 import { SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { importBlock, patient, readBlock } from '../support/docs-block.ts'
@@ -101,6 +101,17 @@ describe('the webhook of the recipe', () => {
     expect((await balance(limiter, ACME)).available).toBe(0)
   })
 
+  it.each(['v1,a', 'v1,_', 'v1,', 'v1', `v1,${'A'.repeat(43)}=`, `v1,${'='.repeat(44)}`])(
+    'refuses the signature %s',
+    async (signature) => {
+      const sentAt = String(Math.floor(Date.now() / 1_000))
+      const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': sentAt }
+      const request = new Request('https://app.example/', { method: 'POST', headers, body: '{}' })
+      request.headers.set('webhook-signature', signature)
+      expect((await webhook(request)).status).toBe(401)
+    },
+  )
+
   it('revokes a refund, also one that comes before its payment', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
     expect(await send('checkout.refunded', paid())).toBe(500)
@@ -164,14 +175,29 @@ function stubModel(tokens: number): void {
   })
 }
 
-it('a chat spends what was paid, and the page of the customer shows what is left', async () => {
-  const { POST: chat } = await importBlock<{ POST: Handler }>(folder, PAGE, 'chat.ts')
-  const { GET: account } = await importBlock<{ GET: Handler }>(folder, PAGE, 'account.ts')
+async function signedIn(): Promise<{ authorization: string }> {
   const token = await new SignJWT(ACME)
     .setProtectedHeader({ alg: 'HS256' })
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(SECRET))
-  const authorization = `Bearer ${token}`
+  return { authorization: `Bearer ${token}` }
+}
+
+it('the page of the customer shows parts of cents, and the sign of what was taken', async () => {
+  const { GET: account } = await importBlock<{ GET: Handler }>(folder, PAGE, 'account.ts')
+  const at = new Date()
+  await adjust(limiter, ACME, { amount: usd(7.015), id: 'adjust_1', at, reason: 'Outage' })
+  await adjust(limiter, ACME, { amount: -usd(7), id: 'adjust_2', at, reason: 'Partial refund' })
+  const headers = await signedIn()
+  const page = await (await account(new Request('https://app.example/', { headers }))).text()
+  expect(page).toContain('$0.015 left')
+  expect(page).toMatch(/: -\$7\.00 adjusted<li>.*: \$7\.015 adjusted/)
+})
+
+it('a chat spends what was paid, and the page of the customer shows what is left', async () => {
+  const { POST: chat } = await importBlock<{ POST: Handler }>(folder, PAGE, 'chat.ts')
+  const { GET: account } = await importBlock<{ GET: Handler }>(folder, PAGE, 'account.ts')
+  const { authorization } = await signedIn()
   const ask = async () => {
     const body = JSON.stringify({
       model: 'gpt-6.2-sol',
@@ -196,6 +222,6 @@ it('a chat spends what was paid, and the page of the customer shows what is left
   expect(await shown()).toEqual([200, '$1.00 left', ' $1.00 granted'])
   expect(await ask()).toEqual([200, undefined])
   await vi.waitFor(async () => expect((await balance(limiter, ACME)).held).toBe(0), PATIENTLY)
-  expect(await shown()).toEqual([200, '$0.99 left', ' $1.00 granted'])
+  expect(await shown()).toEqual([200, '$0.986976 left', ' $1.00 granted'])
   expect(await shown({})).toEqual([401, undefined, undefined])
 })

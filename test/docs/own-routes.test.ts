@@ -95,7 +95,10 @@ describe('the recipe for GraphQL', () => {
   it('charges the points of a query, and leaves its body to the server', async () => {
     const queries: unknown[] = []
     own('schema.ts', {
-      pointsOf: (query: string) => query.length * 100,
+      pointsOf: (query: string) => {
+        if (query === 'no query') throw new SyntaxError('Unexpected Name')
+        return query.length * 100
+      },
       serve: async (request: Request) => {
         queries.push(await request.json())
         return Response.json({ data: {} })
@@ -120,10 +123,14 @@ describe('the recipe for GraphQL', () => {
       code: 'RATE_LIMITED',
       retryAfterMs: expect.any(Number),
     })
-    for (const body of [{ query: 1 }, {}, null, [], 'text', [null]]) {
+    for (const body of [{ query: 1 }, {}, null, [], 'text', [null], { query: 'no query' }]) {
       const { status } = await send(body, 'globex')
       expect([body, status]).toEqual([body, Array.isArray(body) && body.length === 0 ? 200 : 400])
     }
+    const inAddress = post('/graphql?query=' + 'x'.repeat(11), { query: '{a}' })
+    expect((await handler(inAddress)).status).toBe(400)
+    const byGet = new Request('https://app.example/graphql?query={a}')
+    expect((await handler(byGet)).status).toBe(400)
     const tooLong = await send({ query: 'x'.repeat(11) }, 'initech')
     expect(await tooLong.json()).toMatchObject({
       errors: [{ message: 'cost_exceeds_limit', extensions: { retryAfterMs: null } }],
