@@ -88,10 +88,41 @@ describe('sluice replay --balance', () => {
     expect(out).toMatch(/"usd" of \S+ is left out: .*a replay has it with an opening balance\./)
   })
 
+  it('tells which of its tenants the log has no call of', async () => {
+    const { out } = await run(limits('usd'), '--balance', 'acme=5,nobody=5,other=1')
+    expect(out).toContain('Tenants of --balance that are not in the log: nobody, other.')
+    const { out: known } = await run(limits('usd'), '--balance', 'acme=5')
+    expect(known).not.toContain('not in the log')
+  })
+
+  it.each([
+    [[], /the limits are credits alone: say what each balance begins with, such as --balance 50/],
+    [['--balance', '5'], /^$/],
+  ])('with credits alone and %j, says %s', async (args, message) => {
+    const file = write(
+      'alone.ts',
+      `import { credits } from '${CREDITS}'
+export const policies = [credits({ name: 'credits', per: ['tenant'], unsettled: 'keep' })]`,
+    )
+    expect((await run(file, ...args)).err).toMatch(message)
+  })
+
+  it('names no option for limits of which none can be replayed', async () => {
+    const file = write(
+      'calls.ts',
+      `import { concurrency } from '${CORE}'
+export const policies = [concurrency({ name: 'calls', limit: 5, per: ['tenant'] })]`,
+    )
+    const { err } = await run(file)
+    expect(err).toMatch(/the limits must have a policy that can be replayed \(calls: /)
+    expect(err).not.toContain('--policies')
+  })
+
   it.each([
     [['usd'], 'ten', /--balance ten must be an amount in dollars, such as 12\.50/],
     [['usd'], 'acme=', /--balance acme= must be an amount, or a list such as "acme=50,beta=20"/],
     [['usd'], 'acme=1,2', /must be an amount, or a list/],
+    [['usd'], 'acme=50,beta=1,acme=60', /--balance acme=50,beta=1,acme=60 must name acme once/],
     [[], '5', /--balance is what balances of credits begin with, and the limits have none/],
     [['usd', 'image'], '5', /the limits count them in several units: usd, image/],
   ])('with limits that count %j, refuses %s', async (units, text, message) => {

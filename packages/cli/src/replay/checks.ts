@@ -11,6 +11,8 @@ export const assertInstalled = (): Promise<unknown> =>
 export function asLogError(error: unknown): unknown {
   if (!(error instanceof ConfigError) || !/^[a-zA-Z-]+$/.test(error.option)) return error
   const { option: path, reason } = error
+  // The limits of a file, not an option.
+  if (path === 'policies') return new CommandError(`the limits ${reason}`)
   const flag = path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return new CommandError(`${path === 'log' ? operand(path) : option(flag)} ${reason}`)
 }

@@ -7,13 +7,13 @@ import { itemsOf } from './log-options.ts'
 /**
  * Returns the units that balances begin with: `50`, or `acme=50,beta=20`.
  *
- * @throws CommandError When the limits have no credits, or count them in several units.
+ * @throws CommandError When the limits have no credits, count them in several units, or are credits alone and there is no text.
  */
 export function openingBalanceOf(
   text: string | undefined,
   sets: readonly PolicySet[],
 ): OpeningBalance | undefined {
-  if (text === undefined) return undefined
+  if (text === undefined) return assertNotNeeded(sets)
   const rules = sets.flatMap(({ rulesWithCredits }) => rulesWithCredits)
   const units = [...new Set(rules.flatMap(({ unit, balance }) => (balance ? [unit] : [])))]
   const [unit = ''] = units
@@ -34,5 +34,19 @@ export function openingBalanceOf(
       `${option('balance')} ${text} must be an amount, or a list such as "acme=50,beta=20"`,
     )
   })
+  const tenants = entries.map(([tenant]) => tenant)
+  const twice = tenants.find((tenant, at) => tenants.indexOf(tenant) !== at)
+  if (twice !== undefined) refuse(`${option('balance')} ${text} must name ${twice} once`)
   return Object.fromEntries(entries)
 }
+
+/** @throws CommandError When limits are of credits alone: without what balances begin with, there is nothing to replay. */
+function assertNotNeeded(sets: readonly PolicySet[]): undefined {
+  if (!sets.some(isOfCredits)) return
+  refuse(
+    `the limits are credits alone: say what each balance begins with, such as ${option('balance', '50')}`,
+  )
+}
+
+const isOfCredits = ({ rules, rulesWithCredits }: PolicySet): boolean =>
+  rules.length === 0 && rulesWithCredits.some(({ balance }) => balance)

@@ -47,10 +47,13 @@ export function readingNotes(log: LogReport, facts: LogFacts, countsDollars: boo
 }
 
 /** Returns the facts about the log that a reader must know, such as lines that were not replayed. */
-export function logNotes({ log, sets, absent }: Replay, facts: LogFacts): string[] {
+export function logNotes({ log, sets, absent, unopened }: Replay, facts: LogFacts): string[] {
   const notes = readingNotes(log, facts, log.used.usd > 0)
   if (absent.length > 0) {
     notes.push(`Tenants of --except that are not in the log: ${absent.join(', ')}.`)
+  }
+  if (unopened.length > 0) {
+    notes.push(`Tenants of --balance that are not in the log: ${unopened.join(', ')}.`)
   }
   if (sets.some(({ credits }) => credits.length > 0)) {
     notes.push('Balances are granted nothing after their start but what a plan includes.')

@@ -25,6 +25,10 @@ export function openingOf(balance: OpeningBalance, tenant: string): number {
   return Object.hasOwn(balance, tenant) ? (balance[tenant] ?? 0) : 0
 }
 
+/** Returns the tenants that opening balances name. */
+export const tenantsOf = (balance: OpeningBalance | undefined): string[] =>
+  typeof balance === 'object' ? Object.keys(balance) : []
+
 /** Identifies a balance: the values of its dimensions, in their order. `undefined` if the subject lacks one. */
 export function balanceKey(
   { per }: PolicyRule,

@@ -1,7 +1,7 @@
 import { invalidOption } from '@sluice/core/internal'
 import type { Decision } from '@sluice/core'
 import type { Call } from '../call.ts'
-import { assertOpeningBalance, type OpeningBalance } from './opening-balances.ts'
+import { assertOpeningBalance, tenantsOf, type OpeningBalance } from './opening-balances.ts'
 import { withCredits, type PolicySet } from './policy-set.ts'
 import type { ComparedSets, Comparison, Replay } from './report-types.ts'
 import { LIST_PRICES, type Prices } from '@sluice/ai'
@@ -83,6 +83,7 @@ export async function replay(
     log: log.read(),
     normal: isNormal ? `Every tenant is normal except ${except.join(', ')}.` : SUSTAINED,
     absent: (except ?? []).filter((tenant) => !log.has(tenant)),
+    unopened: tenantsOf(openingBalance).filter((tenant) => !log.has(tenant)),
     sets: parts.map(({ recorder }) => recorder.report(log.spanMs(), isNormal)),
     comparison: sets.length === 2 ? pairs : undefined,
   }

@@ -152,6 +152,8 @@ export interface Replay {
   readonly normal: string
   /** Tenants of `except` that have no call. */
   readonly absent: readonly string[]
+  /** Tenants with an opening balance of their own that have no call. */
+  readonly unopened: readonly string[]
   /** One, or two of which the second is to be compared. */
   readonly sets: readonly SetReport[]
   readonly comparison: Comparison | undefined
