@@ -107,6 +107,11 @@ export class CalendarRule implements RequestNumbers, RuleCalendar {
     return resetMs > 0 ? localText(zone ?? 'UTC', end) : undefined
   }
 
+  get zone(): string | undefined {
+    const { zone = 'UTC' } = this.#options
+    return typeof zone === 'function' ? undefined : zone
+  }
+
   get isFixed(): boolean {
     return this.#outlive < this.#length
   }

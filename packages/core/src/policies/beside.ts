@@ -85,7 +85,7 @@ export function assertBetween({ factory }: Kind, value: unknown): readonly strin
 
 /** Returns the rollout of a policy beside another: that of its limit, for the same partitions. */
 const rolledOutWith = ({ name, keyspace }: PolicyRule, rollout: Rollout): Rollout => ({
-  isPartial: rollout.isPartial,
+  ...rollout,
   isEnabled: (_, partition) => rollout.isEnabled(keyspace?.name ?? name, partition),
   isEnforced: (_, partition) => rollout.isEnforced(keyspace?.name ?? name, partition),
 })

@@ -169,6 +169,8 @@ export interface RuleCalendar {
   ): boolean
   /** Returns the end of a period, in so many ms, as local time with its zone; `undefined` if it is not known. */
   resetsAt(entry: object, now: number, resetMs: number): string | undefined
+  /** The time zone of its periods; `undefined` if it is that of each subject. */
+  readonly zone: string | undefined
   /** True if it is the same for all partitions and never changes. */
   readonly isFixed: boolean
   /** Notes that the calendar of a partition may change by a setting: the last end of a period is then kept for another. */

@@ -19,6 +19,9 @@ export interface RolloutOptions {
 
 /** Selects the partitions of a policy that are counted and enforced. Created by `rollout`. */
 export interface Rollout {
+  /** The percentage that is counted, and that of it which is enforced. */
+  readonly enabled: number
+  readonly enforced: number
   /** True if a percentage lies between 0 and 100, so that it selects some partitions only. */
   readonly isPartial: boolean
   /** Returns true if the policy named `name` counts this partition. */
@@ -48,6 +51,8 @@ export function rollout(options: RolloutOptions): Rollout {
     assertPercentage('rollout.enforced', enforced),
   ]
   return Object.freeze({
+    enabled,
+    enforced,
     isPartial: !isRandom && shares.some((share) => share > 0 && share < 100),
     isEnabled: (name: string, partition: string) => isIn(`${name}/enabled:${partition}`, enabled),
     isEnforced: (name: string, partition: string) =>
