@@ -5,6 +5,14 @@ import { nameText } from '@sluice/core/internal/text'
 export const escaped = (text: string): string =>
   text.replaceAll(/[\\|<>&@[\]`*_#~]/g, (one) => `&#${one.codePointAt(0)};`)
 
+/** Returns a name as code, in which nothing is formatted. */
+export const codeText = (name: string): string =>
+  /[`|\\]/.test(name) ? escaped(name) : `\`${name}\``
+
+/** Returns a name as it is if its words are plain, else as code. */
+export const plainText = (name: string): string =>
+  /^[\p{L}\p{N}]+(?:[ _-][\p{L}\p{N}]+)*$/u.test(name) ? name : codeText(name)
+
 /**
  * Returns the lines of a table.
  *

@@ -1,21 +1,18 @@
-/* The limits of an API as its customers may read them: without names of policies, and without those that are not theirs. */
-import { definitionOf, type Limiter, type LimiterDefinition, type Units } from '@sluice/core'
-import { attempt } from '@sluice/core/internal/limiter'
+/* The limits of an API as its customers may read them: without those that are not theirs. */
+import { definitionOf, type Limiter, type Units } from '@sluice/core'
 import { refuse } from './errors.ts'
-import { markdownTable } from './markdown.ts'
-
-type Rule = LimiterDefinition['rules'][number]
-type Plans = LimiterDefinition['plans']
+import { amountsOf, isForAll, type Amount, type Amounts, type Rule } from './limit-facts.ts'
+import { option } from './wording.ts'
 
 /** The units that a customer has, or the reason why the code does not say. */
-interface Amount {
+export interface PublicAmount extends Pick<Amount, 'atOnce'> {
   readonly limit: Units | 'by agreement' | 'depends on the request'
-  /** The most units at once, of a bucket that holds another number. */
-  readonly atOnce?: number
 }
 
 /** A limit that a customer has. */
 export interface PublicLimit {
+  /** The name by which a 429 calls it. */
+  readonly policy: string
   readonly unit: string
   /** The time that it is for, such as `per minute`. */
   readonly period: string
@@ -24,87 +21,93 @@ export interface PublicLimit {
   /** The routes that it is for. @default all */
   readonly routes: readonly string[] | undefined
   /** One amount, or one for each plan. */
-  readonly amount: Amount | { readonly plans: Readonly<Record<string, Amount>> }
+  readonly amount: PublicAmount | { readonly plans: Readonly<Record<string, PublicAmount>> }
+}
+
+/** The limits of customers, and the plans that they are for. */
+export interface PublicLimits {
+  readonly limits: readonly PublicLimit[]
+  /** The plans to print, in this order. */
+  readonly plans: readonly string[]
+  readonly defaultPlan: string | undefined
 }
 
 /**
- * Returns the limits of the code that customers have. Left out are those of everyone together, in shadow, in a rollout, and of
- * balances, shares and lines.
+ * Returns the limits of the code that customers have. Left out are those of everyone together, in shadow, in a rollout, of
+ * balances, shares and lines, and those that all plans have unlimited.
+ *
+ * @param chosen The plans to print. @default all
+ * @throws CommandError When a plan is unknown.
  */
-export function publicLimits(limiter: Limiter): PublicLimit[] {
+export function publicLimits(limiter: Limiter, chosen?: readonly string[]): PublicLimits {
   const { rules, plans } = definitionOf(limiter)
-  return rules.filter(isPublic).map((rule) => ({
+  const names = plansAmong(plans?.names ?? [], chosen)
+  const limits = rules.filter(isPublic).map((rule) => ({
+    policy: rule.name,
     unit: rule.unit,
     period: periodOf(rule),
     scope: rule.scope,
     routes: rule.routes,
-    amount: amountIn(rule, plans),
+    amount: publicAmounts(amountsOf(rule, plans, names)),
   }))
-}
-
-const INTERNAL = new Set(['shares', 'line'])
-
-const isPublic = ({ per, mode, rollout, balance, algorithm }: Rule): boolean =>
-  per !== 'global' &&
-  mode === 'enforce' &&
-  rollout === undefined &&
-  balance === undefined &&
-  !INTERNAL.has(algorithm.id)
-
-/** Returns one amount if all plans have the same. */
-function amountIn(rule: Rule, plans: Plans): PublicLimit['amount'] {
-  if (!plans) return amountOf(rule, {})
-  const amounts = plans.names.map((name) => [name, amountOf(rule, plans.get(name) ?? {})] as const)
-  const [[, first] = ['', amountOf(rule, {})]] = amounts
-  const isOne = amounts.every(
-    ([, { limit, atOnce }]) => limit === first.limit && atOnce === first.atOnce,
-  )
-  return isOne ? first : { plans: Object.fromEntries(amounts) }
-}
-
-function amountOf({ limit, burst }: Rule, plan: Readonly<Record<string, Units>>): Amount {
-  const units = valueFor(limit, plan)
-  if (units === 'configured') return { limit: 'by agreement' }
-  if (units !== 'unlimited' && typeof units !== 'number') return { limit: 'depends on the request' }
-  const atOnce = valueFor(burst, plan)
-  return { limit: units, ...(typeof atOnce === 'number' && atOnce !== units && { atOnce }) }
-}
-
-type Context = Parameters<Extract<Rule['limit'], (context: never) => unknown>>[0]
-
-/** Returns the value of a limit for a plan, or `undefined` if it depends on the route or the model, too. */
-function valueFor<Value>(
-  value: Value | ((context: Context) => Value),
-  plan: Readonly<Record<string, Units>>,
-): Value | undefined {
-  if (typeof value !== 'function') return value
-  let isOfRequest = false
-  const ask = (): undefined => {
-    isOfRequest = true
+  return {
+    limits: limits.filter(({ amount }) => 'plans' in amount || amount.limit !== 'unlimited'),
+    plans: names,
+    defaultPlan: plans?.defaultPlan,
   }
-  const context = Object.defineProperties({ plan }, { route: { get: ask }, model: { get: ask } })
-  const given = attempt(() => (value as (context: Context) => Value)(context as Context), undefined)
-  return isOfRequest ? undefined : given
 }
 
+function plansAmong(all: readonly string[], chosen = all): readonly string[] {
+  const unknown = chosen.find((name) => !all.includes(name))
+  if (unknown === undefined) return [...new Set(chosen)]
+  const known = all.length === 0 ? 'the limiter has none' : `the limiter has ${all.join(', ')}`
+  return refuse(`${option('plans')} names "${unknown}", which is no plan: ${known}`)
+}
+
+// A rule that follows another, as shares and lines do, tells a customer nothing more.
+const isPublic = (rule: Rule): boolean =>
+  rule.per !== 'global' &&
+  rule.mode === 'enforce' &&
+  isForAll(rule) &&
+  !rule.balance &&
+  !rule.follows
+
+const publicAmounts = (amounts: Amounts): PublicLimit['amount'] =>
+  'plans' in amounts
+    ? {
+        plans: Object.fromEntries(
+          Object.entries(amounts.plans).map(([name, amount]) => [name, publicAmount(amount)]),
+        ),
+      }
+    : publicAmount(amounts)
+
+function publicAmount({ limit, ...rest }: Amount): PublicAmount {
+  if (limit === 'configured') return { limit: 'by agreement' }
+  return limit === 'by request' ? { limit: 'depends on the request' } : { limit, ...rest }
+}
+
+const DAY_MS = 86_400_000
 const STEPS = [
-  ['week', 604_800_000],
-  ['day', 86_400_000],
+  ['week', 7 * DAY_MS],
+  ['day', DAY_MS],
   ['hour', 3_600_000],
   ['minute', 60_000],
   ['second', 1_000],
-  ['millisecond', 1],
 ] as const
-const YEAR_MS = 365 * 86_400_000
+const YEAR_MS = 365 * DAY_MS
 
-/** Returns a time in words: `minute`, `5 hours`. */
+/** Returns a time in words, in the largest unit of which it is a whole number, else in seconds: `minute`, `5 hours`, `61.001 seconds`. */
 function timeText(ms: number, one = ''): string {
-  const [name, length] = STEPS.find(([, step]) => ms % step === 0) ?? STEPS[5]
+  const odd = ms < 1_000 ? (['millisecond', 1] as const) : STEPS[4]
+  const [name, length] = STEPS.find(([, step]) => ms % step === 0) ?? odd
   const count = ms / length
-  return count === 1 ? `${one}${name}` : `${count} ${name}s`
+  return count === 1 ? `${one}${name}` : `${NUMBER.format(count)} ${name}s`
 }
 
-function periodOf({ reason, algorithm, windowMs, params, calendar }: Rule): string {
+const NUMBER = new Intl.NumberFormat('en-US')
+
+function periodOf(rule: Rule): string {
+  const { reason, algorithm, windowMs, params, calendar } = rule
   if (reason === 'concurrency_exceeded') return 'at the same time'
   if (algorithm.id === 'session') {
     // With a length, there are two numbers: the pause that ends it before, and the length.
@@ -112,51 +115,22 @@ function periodOf({ reason, algorithm, windowMs, params, calendar }: Rule): stri
       ? `in ${timeText(windowMs, '1 ')} from first use`
       : `until ${timeText(windowMs, '1 ')} without use`
   }
-  if (reason === 'monthly_quota_exceeded' || (calendar && windowMs === 31 * 86_400_000))
-    return 'per month'
-  if (calendar && windowMs >= YEAR_MS) return 'per year'
-  return `per ${timeText(windowMs)}`
+  return `per ${lengthOf(rule)}${zoneText({ algorithm, windowMs, calendar })}`
 }
 
-/** Returns the table of a documentation, as Markdown. @throws CommandError When no limit is for customers. */
-export function publicTable(limits: readonly PublicLimit[]): string {
-  if (limits.length === 0)
-    refuse(
-      'no limit is for customers: those of everyone together, in shadow, in a rollout, and of balances, shares and lines are left out',
-    )
-  const plans = [
-    ...new Set(
-      limits.flatMap(({ amount }) => ('plans' in amount ? Object.keys(amount.plans) : [])),
-    ),
-  ]
-  const rows = limits.map(({ unit, period, scope, routes, amount }) => [
-    `${unitName(unit)} ${period}${routes ? ` (${routes.join(', ')})` : ''}`,
-    scope.replaceAll('+', ' and '),
-    ...(plans.length === 0 ? [''] : plans).map((plan) =>
-      amountText('plans' in amount ? (amount.plans[plan] as Amount) : amount, unit),
-    ),
-  ])
-  const head = ['Limit', 'For each', ...(plans.length === 0 ? ['Amount'] : plans)]
-  // Names of the code, which people read in the source of their page, too.
-  return markdownTable({ head, rows }, (text) => text.replaceAll('|', String.raw`\|`)).join('\n')
+function lengthOf({ reason, windowMs, calendar }: Rule): string {
+  if (reason === 'monthly_quota_exceeded' || (calendar && windowMs === 31 * DAY_MS)) return 'month'
+  return calendar && windowMs >= YEAR_MS ? 'year' : timeText(windowMs)
 }
 
-/** Returns the name of a unit as a title: `Input tokens`. */
-function unitName(unit: string): string {
-  const words = unit.replaceAll(/[_-]/g, ' ')
-  return unit === 'usd' ? 'Dollars' : `${words.charAt(0).toUpperCase()}${words.slice(1)}s`
+/** Returns the zone in which the days of a period begin. Windows that slide have none. */
+function zoneText({
+  algorithm,
+  windowMs,
+  calendar,
+}: Pick<Rule, 'algorithm' | 'windowMs' | 'calendar'>): string {
+  if (calendar) return calendar.zone === undefined ? OF_CUSTOMER : ` (${calendar.zone})`
+  return algorithm.traits?.windowEnd && windowMs % DAY_MS === 0 ? ' (UTC)' : ''
 }
 
-const NUMBER = new Intl.NumberFormat('en-US')
-const DOLLARS = new Intl.NumberFormat('en-US', {
-  style: 'currency',
-  currency: 'USD',
-  maximumFractionDigits: 6,
-})
-
-function amountText({ limit, atOnce }: Amount, unit: string): string {
-  const inWords = (units: number): string =>
-    unit === 'usd' ? DOLLARS.format(units / 1_000_000) : NUMBER.format(units)
-  if (typeof limit !== 'number') return limit
-  return `${inWords(limit)}${atOnce === undefined ? '' : `, at most ${inWords(atOnce)} at once`}`
-}
+const OF_CUSTOMER = " in the customer's time zone"

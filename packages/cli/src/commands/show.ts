@@ -17,36 +17,43 @@ import {
   timeText,
   unitsText,
 } from '@sluice/core/internal/text'
-import type { Command } from '../command.ts'
+import { textOf, type Command } from '../command.ts'
 import { asCommandError, refuse, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
-import { limitsOf, type LimitFact } from '../limit-facts.ts'
+import { limitsOf, type LimitFact, type Stated } from '../limit-facts.ts'
 import { limiterFor, LIMITER_USAGE } from '../limiter-options.ts'
-import { publicLimits, publicTable } from '../public-limits.ts'
+import { publicLimits } from '../public-limits.ts'
+import { publicTable } from '../public-table.ts'
+import { itemsOf } from '../replay/log-options.ts'
 import { SUBJECT_USAGE, subjectOf } from '../subject.ts'
 import { option } from '../wording.ts'
 
 export const show: Command = {
   summary: 'your limits; with --tenant, what it has left',
   usage: `Usage: sluice show [--tenant NAME] [options]
-       sluice show --public [options]
+       sluice show --public [--plans A,B] [options]
 
 Lists the limits of your code and the settings that were changed at run time. With a subject, what it has
 used and what is left: nothing is charged. With --public, prints a table of limits for your API's customers, as
-Markdown, from your code alone: by plan, without limits of everyone together, on trial, or of balances.
+Markdown, from your code alone: by plan, without limits of everyone together, on trial, or of balances. It has all your
+plans, private ones too: choose with --plans.
 
   --public              print the table for customers
+  --plans A,B           its plans, in this order (default: all)
 ${SUBJECT_USAGE}
 ${LIMITER_USAGE}`,
 
   async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)
     const subject = subjectOf(values)
+    const plans = textOf(values, 'plans')
+    const chosen = plans === undefined ? undefined : itemsOf('plans', plans)
     if (values['public'] === true) {
       if (subject) refuse(`${option('public')} is for all customers: leave out the subject`)
-      const limits = publicLimits(limiter)
-      return { text: publicTable(limits), json: { limits } }
+      const limits = publicLimits(limiter, chosen)
+      return { text: publicTable(limits, chosen !== undefined), json: limits }
     }
+    if (chosen) refuse(`${option('plans')} chooses the plans of ${option('public')}: add it`)
     if (!subject) {
       const limits = limitsOf(limiter)
       try {
@@ -81,25 +88,43 @@ function overview(
   limits: readonly LimitFact[],
   settings: readonly ConfigurationEntry[],
 ): string {
-  const rows = limits.map(({ name, limit, unit, windowMs, per }) => [
-    name,
-    typeof limit === 'object'
-      ? Object.entries(limit)
-          .map(([plan, count]) => `${plan} ${unitsText(count, unit)}`)
-          .join(', ')
-      : typeof limit === 'number'
-        ? unitsText(limit, unit)
-        : limit,
-    unit,
-    windowMs === 0 ? 'none' : durationText(windowMs),
-    per,
+  const rows = limits.map((fact) => [
+    fact.name,
+    limitText(fact),
+    fact.unit,
+    fact.windowMs === 0 ? 'none' : durationText(fact.windowMs),
+    fact.per,
+    markOf(fact),
   ])
   return [
-    table(['policy', 'limit', 'unit', 'window', 'per'], rows),
+    table(['policy', 'limit', 'unit', 'window', 'per', ''], rows),
     '',
     `From ${file}.`,
     ...changedLines(settings, limits),
   ].join('\n')
+}
+
+function limitText({ limit, unit, isBalance }: LimitFact): string {
+  const textFor = (stated: Stated): string =>
+    typeof stated === 'number' ? unitsText(stated, unit) : stated
+  const text =
+    typeof limit === 'object'
+      ? Object.entries(limit)
+          .map(([plan, stated]) => `${plan} ${textFor(stated)}`)
+          .join(', ')
+      : textFor(limit)
+  if (!isBalance) return text
+  return limit === 0 ? 'balance' : `balance, includes ${text}`
+}
+
+/** Returns who a policy is not enforced for. */
+function markOf({ mode, rollout }: LimitFact): string {
+  const { enabled = 100, enforced = 100 } = rollout ?? {}
+  const shares = [
+    ...(enabled < 100 ? [`counted for ${enabled} %`] : []),
+    ...(mode === 'enforce' && enforced < 100 ? [`enforced for ${enforced} %`] : []),
+  ]
+  return [...(mode === 'shadow' ? ['shadow'] : []), ...shares].join(', ')
 }
 
 function changedLines(
