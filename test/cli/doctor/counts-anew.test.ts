@@ -1,28 +1,22 @@
 /* The findings of `doctor` on each change that the page on upgrades lists. */
-import { readFileSync } from 'node:fs'
 import { createLimiter, type Policy } from '@sluice/core'
 import { leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { flushUsage, recordUsage } from '@sluice/usage'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { judgeCounts } from '../../../packages/cli/dist/doctor/counts.js'
-import { CHANGES } from '../../docs/operate/policy-changes.ts'
-import { tableOf } from '../../support/markdown.ts'
-
-const page = readFileSync(new URL('../../../docs/operate/upgrade.md', import.meta.url), 'utf8')
-const rows = tableOf(page, 'change')
-const countsAfter = (row: string): string => rows.get(row)?.['counts'] ?? ''
+import { CHANGES, EFFECTS } from '../../docs/operate/policy-changes.ts'
 
 // Both versions run in one process here, which warns of limits that differ.
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}))
 
 // Under another name nothing was counted before.
 const changes = Object.entries(CHANGES).filter(
-  ([row]) => countsAfter(row) !== 'refused' && row !== '**`name`**',
+  ([row]) => EFFECTS.get(row) !== 'refused' && row !== '**`name`**',
 )
 
 describe.each(changes)('%s', (row, variants) => {
-  const isAnew = countsAfter(row) === 'start afresh'
+  const isAnew = EFFECTS.get(row) === 'start afresh'
 
   it.each(Object.entries(variants))(
     `${isAnew ? 'is warned of' : 'is fine'}: %s`,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import {
   ConfigError,
   createLimiter,
@@ -13,19 +12,8 @@ import { leased } from '@sluice/core/leases'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
-import { CHANGES, type Change } from './policy-changes.ts'
+import { CHANGES, EFFECTS, type Change } from './policy-changes.ts'
 
-const page = readFileSync(new URL('../../../docs/operate/upgrade.md', import.meta.url), 'utf8')
-/** The effect on counts of each change that the page lists. */
-const EFFECTS = new Map(
-  Array.from(page.matchAll(/^- \*\*(Kept|Kept, in time|Start afresh|Refused):\*\* ([^]*?)\.\n/gm))
-    .slice(0, 4)
-    .flatMap(([, effect = '', changes = '']) =>
-      changes
-        .split(/;\s+/)
-        .map((change): [string, string] => [change.replaceAll(/\s+/g, ' '), effect.toLowerCase()]),
-    ),
-)
 const SUBJECT = { tenant: 'acme', route: 'chat' }
 
 // Both versions run in one process here, which warns of limits that differ.

@@ -1,4 +1,5 @@
 /* Every change of a policy that `docs/operate/upgrade.md` lists, as pairs of the policy before and after. */
+import { readFileSync } from 'node:fs'
 import {
   backpressure,
   concurrency,
@@ -227,3 +228,16 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
     ...each(CAPS, { window: '2d' }),
   },
 }
+
+const page = readFileSync(new URL('../../../docs/operate/upgrade.md', import.meta.url), 'utf8')
+
+/** The effect on counts of each change that the page lists. */
+export const EFFECTS: ReadonlyMap<string, string> = new Map(
+  Array.from(page.matchAll(/^- \*\*(Kept|Kept, in time|Start afresh|Refused):\*\* ([^]*?)\.\n/gm))
+    .slice(0, 4)
+    .flatMap(([, effect = '', changes = '']) =>
+      changes
+        .split(/;\s+/)
+        .map((change): [string, string] => [change.replaceAll(/\s+/g, ' '), effect.toLowerCase()]),
+    ),
+)
