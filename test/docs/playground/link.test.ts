@@ -41,6 +41,14 @@ it('a link keeps texts that have its own marks', async () => {
   expect(await readLink(linkOf(odd))).toEqual(odd)
 })
 
+it('a link leaves out a log of the reader, and keeps a mistake', async () => {
+  const own = { ...scenarioOf('window', 'log'), traffic: trafficForm('log', { log: 'secret' }) }
+  const kept = linkOf(own)
+  expect(kept).not.toContain('secret')
+  expect(await readLink(kept)).toEqual({ ...own, traffic: trafficForm('log', { log: '' }) })
+  await expect(readLink(linkOf({ ...own, seed: 'x' }))).rejects.toThrow('seed: must be')
+})
+
 it('a seed is another history of the same traffic', async () => {
   const runs = await Promise.all(
     [1, 2].map(async (seed) =>

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { Issue } from '../../../apps/site/playground/engine/issue.ts'
+import { ConfigError } from '@sluice/core'
+import {
+  Issue,
+  issueOf as asIssue,
+  withIssues,
+} from '../../../apps/site/playground/engine/issue.ts'
 import type { PolicyName } from '../../../apps/site/playground/engine/policies.ts'
 import {
   policyForm,
@@ -24,6 +29,8 @@ const issueOf = async (changes: Partial<Scenario>): Promise<unknown> =>
   )
 
 const UNITS = 'must be a whole number from 0 to 100000000000000, or "unlimited"; 0 allows nothing'
+const A_LOG =
+  'CSV with commas and a first line such as "time,tenant,cost", JSON with these names, or an access log'
 const DURATION =
   'must be a text such as "500ms", "60s" or "30d", or milliseconds from 1000; at most 366 days'
 
@@ -50,6 +57,8 @@ describe('the mistake of a policy names its field, in the words of the product',
     ],
     ['budget', { daily: '', monthly: '' }, '', 'budget: must have a daily or a monthly limit'],
     ['credits', { amount: 'ten' }, 'amount', 'must be dollars from 0 to a hundred million'],
+    ['credits', { amount: '0' }, 'amount', 'at least 0.000001 dollars (given: "0")'],
+    ['credits', { amount: '0.0000001' }, 'amount', 'must be at least 0.000001'],
     ['shares', { guarantee: '9999' }, 'guarantee', 'guarantee'],
     ['window', { unit: 'apples' }, 'unit', 'must be one of "request", "token"'],
   ])('%s %o', async (kind, texts, field, message) => {
@@ -90,8 +99,13 @@ describe('the mistake of traffic names its field', () => {
       'must make at most 200,000',
     ],
     ['runaway', { pause: '1ms', lasts: '1d' }, 'pause', 'must make at most 200,000'],
-    ['log', { log: '' }, 'log', 'log: is empty'],
-    ['log', { log: 'a,b\n1,2' }, 'log', 'columns: must name the time'],
+    ['log', { log: '' }, 'log', 'log: is empty: choose a file'],
+    ['log', { log: 'a,b\n1,2' }, 'log', `log: must be ${A_LOG}: it has no column "time"`],
+    ['log', { log: 'when,tenant\n1,2' }, 'log', 'no column "time"; the log has these: "when"'],
+    ['log', { log: 'time,cost\n1,2' }, 'log', `${A_LOG}: it has no column "tenant"`],
+    ['log', { log: 'time;tenant\n1;2' }, 'log', 'its columns are divided by semicolons'],
+    ['log', { log: 'time\ttenant\n1\t2' }, 'log', 'its columns are divided by tabs'],
+    ['log', { log: 'time,tenant\n1,2\n1.5,2' }, 'log', 'line 2: "time" is not a time; 2'],
     [
       'log',
       { log: 'time,tenant\nnoon,a\nlate,b' },
@@ -120,4 +134,39 @@ it('a scenario has a policy, and not too many', async () => {
   expect(await issueOf({ policies: [] })).toMatchObject({ path: 'policies', message })
   const policies = Array.from({ length: 7 }, () => policyForm('window'))
   expect(await issueOf({ policies })).toMatchObject({ path: 'policies', message })
+})
+
+it('a log lacks the column that a policy counts', async () => {
+  const traffic = trafficForm('log', { log: 'time,tenant\n2026-01-05T09:00:00Z,a\n' })
+  expect(await issueOf({ policies: [policyForm('budget')], traffic })).toMatchObject({
+    path: 'traffic.log',
+    message: 'log: must have "cost", or "model", "input" and "output": a policy counts them',
+  })
+})
+
+describe('every error is shown', () => {
+  const { code, message, option } = new ConfigError(
+    'invalid_option',
+    'grant.amount',
+    'must be more',
+  )
+  // As a second copy of the product in a built page throws it.
+  const copy = Object.assign(new Error(message), { code, option })
+  it.each([
+    ['of the product', copy, { path: '', code, message: 'grant.amount: must be more' }],
+    [
+      'of a part that is not loaded',
+      new TypeError('Failed to fetch dynamically imported module: x.js'),
+      { path: '', code: undefined, message: expect.stringContaining('cannot be loaded') as string },
+    ],
+    ['of any other kind', new RangeError('too deep'), { message: 'This cannot be run: too deep' }],
+    ['that is none', 'odd', { message: 'This cannot be run: odd' }],
+  ])('%s', async (_, error, issue) => {
+    expect(asIssue(error)).toMatchObject(issue)
+  })
+
+  it('at its field', async () => {
+    const failing = withIssues('policies.0', { amount: 1 }, () => Promise.reject(copy))
+    await expect(failing).rejects.toMatchObject({ name: 'Issue', path: 'policies.0.amount' })
+  })
 })

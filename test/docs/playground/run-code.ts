@@ -1,4 +1,5 @@
 import type { Program } from '../../../apps/site/playground/engine/program.ts'
+import type { Use } from '../../../apps/site/playground/engine/run.ts'
 import type { Ready } from '../../../apps/site/playground/engine/simulate.ts'
 
 /** One decision, as a line that can be compared. */
@@ -31,29 +32,27 @@ export async function runCode(
   const known = new Set<string>()
   let due: Due[] = []
 
-  const request = (at: number, tenant: string, attempt: number, used = use.used): Due => ({
+  const request = (at: number, tenant: string, attempt: number, own?: Use['used']): Due => ({
     at,
     rank: attempt === 1 ? 2 : 1,
     async act() {
       if (!known.has(tenant)) await welcome?.(tenant)
       known.add(tenant)
-      const decision = await decide(tenant, use.estimated)
+      const decision = await decide(tenant, own ?? use.estimated)
       const left = decision.policies.map(({ remaining }) => remaining)
       lines.push(lineOf(at, tenant, decision.allowed, decision.violated?.name, left))
       if (decision.allowed) {
         const end = at + decision.delayMs + use.lastsMs
-        const act = async (): Promise<void> => void (await decision.settle?.(used))
+        const act = async (): Promise<void> => void (await decision.settle?.(own ?? use.used))
         if (decision.settle) due.push({ at: end, rank: 0, act })
         return
       }
       const wait = traffic.retryIn(decision.retryAfterMs, attempt)
-      if (wait !== undefined) due.push(request(at + wait, tenant, attempt + 1, used))
+      if (wait !== undefined) due.push(request(at + wait, tenant, attempt + 1, own))
     },
   })
 
-  due = traffic.arrivals.map(({ at, tenant, used }) =>
-    request(at, tenant, 1, used && { ...use.used, ...used }),
-  )
+  due = traffic.arrivals.map(({ at, tenant, used }) => request(at, tenant, 1, used))
   for (;;) {
     due.sort((a, b) => a.at - b.at || a.rank - b.rank)
     const next = due.shift()

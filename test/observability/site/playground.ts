@@ -1,6 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
@@ -64,6 +65,18 @@ const large: Scenario = {
   seed: 3,
 }
 
+const fileOf = (content: string | Buffer): { name: string; mimeType: string; buffer: Buffer } => ({
+  name: 'requests.csv',
+  mimeType: 'text/csv',
+  buffer: Buffer.from(content as string),
+})
+
+/** The results that a page shows, and what it says of them. */
+const resultsOf = async (page: Page): Promise<unknown> => ({
+  runs: await page.locator('.pg-run').count(),
+  says: await page.getByRole('status').innerText(),
+})
+
 /** Registers the tests of the playground. */
 export function describePlayground(site: () => BuiltSite): void {
   const open: BuiltSite['open'] = (path, options) => site().open(path, options)
@@ -99,21 +112,49 @@ export function describePlayground(site: () => BuiltSite): void {
         use: useForm(),
         seed: 1,
       }
-      const page = await open(PAGE)
-      await page.getByLabel('Kind of traffic').selectOption('Your log')
-      const file = {
-        name: 'log.csv',
-        mimeType: 'text/csv',
-        buffer: Buffer.from(`${log}\nnoon,t1,1\n`),
-      }
-      await page.getByLabel('Read a file').setInputFiles(file)
+      const page = await open(`${PAGE}#${linkOf(scenario)}`)
+      await page.locator('#pg-issue').filter({ hasText: 'a link has none' }).waitFor()
+      const choose = page.getByLabel('Read a file')
+      await choose.setInputFiles(fileOf(`${log}\nnoon,t1,1\n`))
       await page.locator('#pg-issue').filter({ hasText: 'line 92: "time" is not a time' }).waitFor()
-      await page.goto('about:blank')
-      const linked = await open(`${PAGE}#${linkOf(scenario)}`)
-      await settled(linked)
-      const decisions = await decisionsIn(linked)
+      await choose.setInputFiles(fileOf(gzipSync(log)))
+      await settled(page)
+      expect(page.url()).not.toContain('t1')
+      const decisions = await decisionsIn(page)
       expect(decisions).toHaveLength(90)
-      expect(decisions).toEqual(await decisionsOf(await codeIn(linked), scenario))
+      expect(decisions).toEqual(await decisionsOf(await codeIn(page), scenario))
+    })
+
+    it.each<[string, string | Buffer, string]>([
+      ['without tenants', 'time,cost\n2026-02-03T00:00:00Z,1\n', 'it has no column "tenant"'],
+      ['that is empty', ' ', 'log: is empty'],
+      ['that is a picture', Buffer.of(0x89, 0x50, 0x4e, 0x47, 0xff), 'must be a text in UTF-8'],
+      ['that is too large', Buffer.alloc(10_000_001, 'x'), 'must be at most 10 MB'],
+    ])('shows no result beside the mistake of a log %s', async (_, content, message) => {
+      const page = await open(PAGE)
+      await settled(page)
+      await page.getByLabel('Kind of traffic').selectOption('Your log')
+      await page.getByText('4 requests decided').waitFor()
+      await page.getByLabel('Read a file').setInputFiles(fileOf(content))
+      await page.locator('#pg-field-issue').filter({ hasText: message }).waitFor()
+      expect(await resultsOf(page)).toEqual({ runs: 0, says: '' })
+      await page.getByLabel('Seed').fill('9')
+      await page.waitForURL(/seed=9$/)
+      await page.locator('#pg-issue').filter({ hasText: message }).waitFor()
+      expect(await resultsOf(page)).toEqual({ runs: 0, says: '' })
+      await page.getByLabel('Kind of traffic').selectOption('Steady')
+      await settled(page)
+    })
+
+    it('shows no result while a part of it cannot be loaded', async () => {
+      const page = await open(PAGE)
+      await settled(page)
+      await page.context().setOffline(true)
+      await page.getByLabel('Kind of traffic').selectOption('Your log')
+      await page.locator('#pg-issue').filter({ hasText: 'Go online' }).waitFor()
+      expect(await resultsOf(page)).toEqual({ runs: 0, says: '' })
+      await page.getByLabel('Kind of traffic').selectOption('Bursts')
+      await settled(page)
     })
 
     it('shows the same behind its link', async () => {

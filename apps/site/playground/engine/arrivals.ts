@@ -3,7 +3,7 @@ export interface Arrival {
   /** Milliseconds since the start. */
   readonly at: number
   readonly tenant: string
-  /** The units that it turns out to use, if the traffic knows them. */
+  /** The units that it uses, if the traffic knows them: then it reserves these, and no estimate. */
   readonly used?: Readonly<Record<string, number>>
 }
 

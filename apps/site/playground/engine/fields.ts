@@ -69,6 +69,15 @@ export const dollars = (label: string, initial: string): Field<Expression> => ({
   read: (option, text) => call('usd', amountOf(option, text)),
 })
 
+/** An amount of money above 0. */
+export const someDollars = (label: string, initial: string): Field<Expression> => ({
+  ...dollars(label, initial),
+  read(option, text) {
+    if (usd(amountOf(option, text)) > 0) return dollars(label, initial).read(option, text)
+    throw new ConfigError('invalid_option', option, 'must be at least 0.000001 dollars', text)
+  },
+})
+
 /** An amount of money that may be left out. */
 export const optionalDollars = (label: string, initial = ''): Field<Expression | undefined> => ({
   ...dollars(label, initial),

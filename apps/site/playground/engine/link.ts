@@ -14,11 +14,18 @@ import {
 } from './scenario.ts'
 import { TRAFFIC_KINDS } from './traffic.ts'
 
+/** Returns true if the traffic is a log of the reader. A link leaves it out: addresses are kept in histories. */
+export const hasOwnLog = ({ traffic: { kind, texts } }: Pick<Scenario, 'traffic'>): boolean =>
+  kind === 'log' && texts['log'] !== TRAFFIC_KINDS.log.fields['log']?.initial
+
 /**
  * Returns the link of a scenario, as the part after `#`. It can be read: `policy=window&policy.limit=60`, where the options
  * of a policy follow it.
  */
-export function linkOf({ policies, traffic, use, seed }: Scenario): string {
+export function linkOf(
+  scenario: Omit<Scenario, 'seed'> & { readonly seed: number | string },
+): string {
+  const { policies, traffic, use, seed } = scenario
   const parts = new URLSearchParams()
   const write = (name: string, texts: Readonly<Record<string, string>>): void => {
     for (const [field, text] of Object.entries(texts)) parts.append(`${name}.${field}`, text)
@@ -28,7 +35,8 @@ export function linkOf({ policies, traffic, use, seed }: Scenario): string {
     write('policy', texts)
   }
   parts.append('traffic', traffic.kind)
-  write('traffic', traffic.texts)
+  if (traffic.kind !== 'log') write('traffic', traffic.texts)
+  else if (hasOwnLog(scenario)) write('traffic', { log: '' })
   write('use', use)
   parts.append('seed', String(seed))
   return parts.toString()

@@ -1,23 +1,33 @@
+import { LIST_PRICES, priceOf } from '@sluice/ai'
 import type { Call } from '@sluice/replay/parse'
 import type { Arrival, Traffic } from './arrivals.ts'
-import { refused, withIssues } from './issue.ts'
+import { isOfProduct, optionOf, refused, type Issue } from './issue.ts'
+import { MAX_LOG_BYTES } from './log-file.ts'
+import { partsOf } from './log-parts.ts'
 
-/** Returns the requests of a log, at their times. Their tokens and dollars are the real use of the calls. */
-export async function logTraffic(text: string, most: number): Promise<Traffic> {
-  // Only a page that reads a log loads its parsers.
-  const { parseLog } = await import('@sluice/replay/parse')
-  const log = await withIssues('traffic.log', {}, () => parseLog(text))
-  const calls: Call[] = []
-  for await (const call of log.calls()) {
-    if (calls.push(call) > most)
-      throw refused('traffic.log', 'log', `must have at most ${most} lines`)
-  }
-  const { count, first } = log.facts.malformed
-  const [fault] = first
-  if (fault) {
-    const others = count > 1 ? `; ${count} lines cannot be read` : ''
-    throw refused('traffic.log', 'log', `line ${fault.line}: ${fault.reason}${others}`)
-  }
+/** The calls after which a page may look at the time. */
+const PAUSE_EVERY = 500
+
+const NEEDED =
+  'CSV with commas and a first line such as "time,tenant,cost", JSON with these names, or an access log'
+
+/**
+ * Returns the requests of a log, at their times. Their tokens and dollars are the real use of the calls.
+ *
+ * @throws Issue When a line cannot be read, or there are more than `most`.
+ */
+export async function logTraffic(
+  text: string,
+  most: number,
+  pause?: () => Promise<void>,
+): Promise<Traffic> {
+  if (text.trim() === '')
+    throw refused('traffic.log', 'log', 'is empty: choose a file, or write lines (a link has none)')
+  if (text.length > MAX_LOG_BYTES) throw refused('traffic.log', 'log', 'must be at most 10 MB')
+  const calls = await readCalls(text, most, pause).catch((error: unknown) => {
+    throw isOfProduct(error) ? logIssue(optionOf(error), error.reason, text) : error
+  })
+  calls.sort((a, b) => a.at - b.at)
   const startMs = calls[0]?.at
   if (startMs === undefined) throw refused('traffic.log', 'log', 'has no requests')
   return {
@@ -27,8 +37,70 @@ export async function logTraffic(text: string, most: number): Promise<Traffic> {
   }
 }
 
+async function readCalls(
+  text: string,
+  most: number,
+  pause: (() => Promise<void>) | undefined,
+): Promise<Call[]> {
+  // Only a page that reads a log loads its parsers.
+  const { parseLog } = await import('@sluice/replay/parse')
+  const { format } = await parseLog(text.trimStart())
+  const calls: Call[] = []
+  let malformed = 0
+  let first: { readonly line: number; readonly reason: string } | undefined
+  // Only the parser of CSV reads all of its text at once.
+  for (const part of format === 'csv' ? partsOf(text) : [{ text, linesBefore: 0 }]) {
+    const log = await parseLog(part.text)
+    for await (const call of log.calls()) {
+      if (calls.push(call) > most) {
+        const count = most.toLocaleString('en-US')
+        throw refused('traffic.log', 'log', `must have at most ${count} requests`)
+      }
+      if (pause && calls.length % PAUSE_EVERY === 0) await pause()
+    }
+    await pause?.()
+    malformed += log.facts.malformed.count
+    const [fault] = log.facts.malformed.first
+    if (fault) first ??= { ...fault, line: fault.line + part.linesBefore }
+  }
+  if (!first) return calls
+  const others = malformed > 1 ? `; ${malformed} lines cannot be read` : ''
+  // The page has no option by which seconds could count from a start.
+  const reason = first.reason.replace('; if it counts seconds, set "start"', '')
+  throw refused('traffic.log', 'log', `line ${first.line}: ${reason}${others}`)
+}
+
+/** Words a mistake of the whole log: the page has no options that would name its columns. */
+function logIssue(option: string, reason: string, text: string): Issue {
+  const has = /the log has these: .*$/.exec(reason)?.[0]
+  const [line = ''] = text.trimStart().split('\n', 1)
+  const separator = [';', '\t'].find((mark) => line.includes(mark) && !line.includes(','))
+  const lacks = reason.includes('the tenant') ? 'tenant' : 'time'
+  const why =
+    separator !== undefined
+      ? `its columns are divided by ${separator === ';' ? 'semicolons' : 'tabs'}`
+      : option === 'columns'
+        ? `it has no column "${lacks}"${has && lacks === 'time' ? `; ${has}` : ''}`
+        : reason
+  return refused('traffic.log', 'log', `must be ${NEEDED}: ${why}`)
+}
+
 function arrivalOf({ at, subject, units }: Call, startMs: number): Arrival {
-  const { token, usd } = units
+  const { token } = units
+  const usd = dollarsOf(subject.model, units)
   const used = { ...(token !== undefined && { token }), ...(usd !== undefined && { usd }) }
   return { at: at - startMs, tenant: subject.tenant, used }
+}
+
+/** The cost of the log, otherwise the list price; as in a replay, a model without one costs nothing. */
+function dollarsOf(model: string | undefined, units: Call['units']): number | undefined {
+  const { usd, input_token: input, output_token: output } = units
+  if (usd !== undefined || model === undefined) return usd
+  if (input === undefined || output === undefined) return undefined
+  try {
+    return priceOf({ input, output }, model, LIST_PRICES)
+  } catch (error) {
+    if (isOfProduct(error) && error.code === 'unknown_model') return 0
+    throw error
+  }
 }

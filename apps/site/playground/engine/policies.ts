@@ -1,11 +1,11 @@
 import { call, type Expression } from './expression.ts'
 import {
   choice,
-  dollars,
   duration,
   number,
   optionalDollars,
   optionalNumber,
+  someDollars,
   type Fields,
   type Values,
 } from './fields.ts'
@@ -186,7 +186,7 @@ export const POLICY_KINDS = {
   credits: kind({
     title: 'Credits',
     choose: 'A balance that you sell: 0 until a grant, and nothing but a grant fills it again.',
-    fields: { amount: dollars('Grant in dollars', '1') },
+    fields: { amount: someDollars('Grant in dollars', '1') },
     policy: (name) =>
       call('credits', {
         name,

@@ -37,6 +37,21 @@ export interface Program {
   readonly welcome?: (tenant: string) => Promise<unknown>
 }
 
+/** Any time: a grant is tried at it. */
+const PROBE_MS = Date.UTC(2026, 0, 5)
+
+async function welcomeTo(
+  limiter: Limiter,
+  clock: ManualClock,
+  tenant: string,
+  grants: Plan['grants'],
+): Promise<void> {
+  const once = { id: 'welcome', at: new Date(clock()), kind: 'paid' } as const
+  for (const { policy, amount } of grants) {
+    await grant(limiter, { tenant }, { policy, amount: evaluate(amount) as number, ...once })
+  }
+}
+
 /** Reads the policies of a scenario. @throws Issue When the product refuses one; it names the field. */
 export async function planOf({ policies }: Pick<Scenario, 'policies'>): Promise<Plan> {
   if (policies.length === 0 || policies.length > MAX_POLICIES) {
@@ -52,16 +67,25 @@ export async function planOf({ policies }: Pick<Scenario, 'policies'>): Promise<
   for (const [index, { kind, texts }] of policies.entries()) {
     const { fields, policy, grant: amountOf }: PolicyKind = POLICY_KINDS[kind]
     const path = `policies.${index}`
-    await withIssues(path, fields, () => {
+    await withIssues(path, fields, async () => {
       const name = names[index] ?? kind
       const values = readTexts(path, fields, texts)
       const made = policy(name, values)
       const evaluated = evaluate(made) as Policy
       // Alone in a limiter, so that a mistake is of this policy.
-      createLimiter({ store: memory(), onStoreError: 'deny', policies: [evaluated] })
+      const clock = manualClock(PROBE_MS)
+      const alone = createLimiter({
+        store: memory(),
+        clock,
+        onStoreError: 'deny',
+        policies: [evaluated],
+      })
       for (const { unit: counted } of evaluated()) units.add(counted)
       calls.push(made)
-      if (amountOf) grants.push({ policy: name, amount: amountOf(values) })
+      if (!amountOf) return
+      const given = { policy: name, amount: amountOf(values) }
+      await welcomeTo(alone, clock, 'probe', [given])
+      grants.push(given)
     })
   }
   const counted = [...units].filter((unit) => unit !== 'request' && unit !== 'call').toSorted()
@@ -93,21 +117,7 @@ export function createProgram(
         ? reserve(limiter, { tenant }, withCost ? { cost: estimate } : {})
         : limiter.check({ tenant }),
     ...(grants.length > 0 && {
-      async welcome(tenant: string) {
-        for (const { policy, amount } of grants) {
-          await grant(
-            limiter,
-            { tenant },
-            {
-              policy,
-              amount: evaluate(amount) as number,
-              id: 'welcome',
-              at: new Date(clock()),
-              kind: 'paid',
-            },
-          )
-        }
-      },
+      welcome: (tenant: string) => welcomeTo(limiter, clock, tenant, grants),
     }),
   }
 }

@@ -1,5 +1,5 @@
 import type { Program } from './program.ts'
-import type { Traffic } from './arrivals.ts'
+import type { Arrival, Traffic } from './arrivals.ts'
 import { EventQueue } from './event-queue.ts'
 import { Recording, type Run } from './recording.ts'
 
@@ -40,17 +40,22 @@ export async function run(
   const known = new Set<string>()
   let order = 0
 
-  async function ask(at: number, tenant: string, attempt: number, own = used): Promise<void> {
+  async function ask(
+    at: number,
+    tenant: string,
+    attempt: number,
+    own: Arrival['used'],
+  ): Promise<void> {
     if (welcome && !known.has(tenant)) await welcome(tenant)
     known.add(tenant)
-    const decision = await decide(tenant, estimated)
+    const decision = await decide(tenant, own ?? estimated)
     const step = recording.add(at, tenant, attempt, decision)
     order += 1
     if (decision.allowed) {
       const { settle, delayMs } = decision
       if (!settle) return
       const act = async (end: number): Promise<void> => {
-        const { returned, overrun } = await settle(own)
+        const { returned, overrun } = await settle(own ?? used)
         step.settled = { at: end, returned, overrun }
       }
       events.add({ at: at + delayMs + lastsMs, order, act })
@@ -73,7 +78,7 @@ export async function run(
     } else if (arrival) {
       next += 1
       clock.set(startMs + arrival.at)
-      await ask(arrival.at, arrival.tenant, 1, arrival.used && { ...used, ...arrival.used })
+      await ask(arrival.at, arrival.tenant, 1, arrival.used)
     } else return recording.read()
     if (pause && count % PAUSE_EVERY === 0) await pause()
   }

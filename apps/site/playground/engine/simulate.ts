@@ -1,6 +1,6 @@
 import { codeOf } from './code.ts'
 import { readTexts } from './fields.ts'
-import { withIssues } from './issue.ts'
+import { refused, withIssues } from './issue.ts'
 import { createProgram, planOf, type Plan } from './program.ts'
 import type { Run } from './recording.ts'
 import { run, type Use } from './run.ts'
@@ -17,17 +17,17 @@ export interface Ready {
   readonly code: string
 }
 
-/** Reads a scenario. @throws Issue Names the field at fault. */
-export async function prepare(scenario: Scenario): Promise<Ready> {
+/** Reads a scenario. `pause` is called now and then, as in `run`. @throws Issue Names the field at fault. */
+export async function prepare(scenario: Scenario, pause?: () => Promise<void>): Promise<Ready> {
   const plan = await planOf(scenario)
   const use = await withIssues('use', USE_FIELDS, () => useOf(scenario, plan))
   const { fields, make }: TrafficKind = TRAFFIC_KINDS[scenario.traffic.kind]
   const traffic = await withIssues('traffic', fields, () =>
-    make(readTexts('traffic', fields, scenario.traffic.texts), scenario.seed),
+    make(readTexts('traffic', fields, scenario.traffic.texts), scenario.seed, pause),
   )
   // A limiter refuses policies that do not go together.
   await withIssues('policies', {}, () => createProgram(plan, traffic.startMs))
-  return { plan, traffic: countedOnly(traffic, plan), use, code: codeOf(plan, traffic.startMs) }
+  return { plan, traffic: charged(traffic, plan), use, code: codeOf(plan, traffic.startMs) }
 }
 
 /** Runs a scenario on the limiter of its code. */
@@ -47,12 +47,23 @@ function useOf({ use }: Scenario, { units }: Plan): Use {
   }
 }
 
-/** Leaves out units that a log has and no policy counts. */
-const countedOnly = (traffic: Traffic, { units }: Plan): Traffic => ({
-  ...traffic,
-  arrivals: traffic.arrivals.map((arrival) => {
-    if (!arrival.used) return arrival
-    const used = Object.entries(arrival.used).filter(([unit]) => units.includes(unit))
-    return { ...arrival, used: Object.fromEntries(used) }
-  }),
-})
+const COLUMNS: Readonly<Record<string, string>> = {
+  usd: '"cost", or "model", "input" and "output"',
+  token: '"tokens", or "input" and "output"',
+}
+
+/** Charges each request of a log the units that policies count, as a replay does. */
+function charged(traffic: Traffic, { units }: Plan): Traffic {
+  const arrivals = traffic.arrivals.map((arrival) => {
+    const { used } = arrival
+    if (!used) return arrival
+    const counted = units.map((unit): [string, number] => [unit, used[unit] ?? missing(unit)])
+    return { ...arrival, used: Object.fromEntries(counted) }
+  })
+  return { ...traffic, arrivals }
+}
+
+function missing(unit: string): never {
+  const columns = COLUMNS[unit] ?? `"${unit}"`
+  throw refused('traffic.log', 'log', `must have ${columns}: a policy counts them`)
+}

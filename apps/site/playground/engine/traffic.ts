@@ -8,7 +8,11 @@ export interface TrafficKind<Own extends Fields = Fields> {
   readonly title: string
   readonly describe: string
   readonly fields: Own
-  readonly make: (values: Values<Own>, seed: number) => Promise<Traffic> | Traffic
+  readonly make: (
+    values: Values<Own>,
+    seed: number,
+    pause?: () => Promise<void>,
+  ) => Promise<Traffic> | Traffic
 }
 
 /** The most requests that a client may send by itself in a scenario. */
@@ -147,9 +151,9 @@ export const TRAFFIC_KINDS = {
   log: kind({
     title: 'Your log',
     describe:
-      'The requests of a CSV, JSON or access log, as sluice replay reads it. It stays in this page.',
+      'The requests of a CSV, JSON or access log, as sluice replay reads and charges them. It stays in this page: a link leaves it out.',
     fields: { log: lines('Log', LOG) },
-    make: ({ log }) => logTraffic(log, MAX_ARRIVALS),
+    make: ({ log }, _, pause) => logTraffic(log, MAX_ARRIVALS, pause),
   }),
 } as const satisfies Record<string, TrafficKind>
 
