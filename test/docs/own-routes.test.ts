@@ -180,6 +180,35 @@ describe('the recipe for logins', () => {
       const request = new Request('https://app.example/login', { method: 'POST', headers, body })
       expect([body, (await handler(request)).status]).toEqual([body, 401])
     }
+    tried.length = 0
+    const email = 'ann@app.example'.padStart(4_097)
+    const tooLong = post('/login', { email, password: 'right' }, { 'x-real-ip': '203.0.113.1' })
+    expect([(await handler(tooLong)).status, tried]).toEqual([401, ['']])
+  })
+
+  it('reads no more than the start of a body that does not end', async () => {
+    vi.stubEnv('EMAIL_SECRET', 'a secret of at least thirty-two bytes')
+    own('users.ts', { isRight: async () => false })
+    const page = 'recipes/logins.md'
+    const { handler } = await importBlock<{ handler: Handler }>(folder, page, 'logins.ts')
+    let chunks = 0
+    const body = new ReadableStream({
+      pull(controller) {
+        chunks += 1
+        if (chunks === 100) controller.error(new Error('The body is read on.'))
+        else controller.enqueue(new Uint8Array(1_000).fill(32))
+      },
+    })
+    const headers = { 'x-real-ip': '203.0.113.2' }
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+    expect((await handler(new Request('https://app.example/login', init))).status).toBe(401)
+    expect(chunks).toBeLessThan(20)
+  })
+
+  it('does not start without its secret', async () => {
+    vi.stubEnv('EMAIL_SECRET', undefined)
+    writeFileSync(join(folder, 'no-secret.ts'), readBlock('recipes/logins.md', 'logins.ts'))
+    await expect(import(join(folder, 'no-secret.ts'))).rejects.toThrow('EMAIL_SECRET is missing')
   })
 })
 
