@@ -221,7 +221,8 @@ describe('the messages of a WebSocket', () => {
     const other = open('u_18')
     other.receive('hello')
     await vi.waitFor(() => expect(other.sent).toHaveLength(1), 10_000)
-    await vi.waitFor(() => expect([nobody.closed, failing.closed]).toEqual([[1011], [1011]]))
+    const closed = () => [nobody.closed, failing.closed]
+    await vi.waitFor(() => expect(closed()).toEqual([[1011], [1011]]), 10_000)
     nobody.dispatchEvent(new Event('close'))
     expect([other.closed, nobody.sent, failing.sent]).toEqual([[], [], []])
     expect(errors.mock.calls.map(String).join()).toMatch(/user[^]*not a command/)
