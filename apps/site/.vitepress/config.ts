@@ -6,6 +6,7 @@ import { placeOf } from '../src/addresses.ts'
 import { githubAnchor } from '../src/anchors.ts'
 import { apiSidebar, entriesOf, linkNames, readApi } from '../src/api.ts'
 import { readAsWritten } from '../src/markdown.ts'
+import { lightOnPaper } from '../src/paper.ts'
 import { INDEX, renderForSearch, SEARCH } from '../src/search.ts'
 import { sidebarOf } from '../src/sidebar.ts'
 import { makeTabs } from '../src/tabs.ts'
@@ -71,5 +72,6 @@ export default defineConfig({
     },
     docFooter: { prev: false, next: false },
   },
+  vite: { css: { postcss: { plugins: [lightOnPaper] } } },
   buildEnd: ({ outDir, pages }) => writeTwins(root, outDir, pages),
 })

@@ -15,8 +15,11 @@ export function javascriptOf(code: string): string | undefined {
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
   const isCode = text.split('\n').some((line) => line !== '' && !line.startsWith('//'))
-  return isCode && text !== code.trim() ? `${text}\n` : undefined
+  return isCode && text !== code.trim() ? `${renameFiles(text)}\n` : undefined
 }
+
+/** Gives the files in comments and imports the endings of JavaScript. */
+const renameFiles = (text: string): string => text.replaceAll(/(?<=\w\.m?)t(?=sx?\b)/g, 'j')
 
 /** Node leaves blanks where types were. Takes them out, and the lines that had nothing else. */
 function withoutGaps(code: string, stripped: string): string {

@@ -1,12 +1,14 @@
 import { AxeBuilder } from '@axe-core/playwright'
-import { globSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BROWSER } from '../dashboard/browser.ts'
 import { BASE, buildSite, root, type BuiltSite } from './built.ts'
 import { describePlayground } from './playground.ts'
+import { describeReaders } from './readers.ts'
 import { describeSearch, describeSearchBox } from './search.ts'
 import { describeTabs } from './tabs.ts'
+import { describeTwins } from './twins.ts'
 
 describe.skipIf(BROWSER === undefined)('the site of the docs', () => {
   let site: BuiltSite
@@ -34,21 +36,6 @@ describe.skipIf(BROWSER === undefined)('the site of the docs', () => {
         ]
       })
   }
-
-  it('has each page of the docs and each README, with its Markdown beside it', () => {
-    const sources = globSync(['*.md', 'docs/**/*.md', '{apps,packages}/*/README.md'], {
-      cwd: root,
-      exclude: (path) => path.includes('node_modules') || path === 'docs/api',
-    })
-    expect(sources.length).toBeGreaterThan(80)
-    for (const source of sources) {
-      const twin = source.replace(/README\.md$/, 'index.md')
-      expect(site.pages).toContain(twin.replace(/md$/, 'html'))
-      expect(readFileSync(join(site.folder, twin), 'utf8')).toBe(
-        readFileSync(join(root, source), 'utf8'),
-      )
-    }
-  })
 
   it('has only links that lead to a page, and to a heading of it', () => {
     const anchors = new Map<string, Set<string>>()
@@ -118,6 +105,8 @@ describe.skipIf(BROWSER === undefined)('the site of the docs', () => {
     },
   )
 
+  describeTwins(() => site)
+  describeReaders(() => site)
   describeTabs(() => site)
   describeSearchBox(() => site)
   describeSearch(() => site)

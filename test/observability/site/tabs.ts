@@ -110,6 +110,7 @@ export function describeTabs(site: () => BuiltSite): void {
       expect(blocks.length).toBeGreaterThan(40)
       // Without types, nothing is left to strip.
       expect(blocks.filter((code) => javascriptOf(code) !== undefined)).toEqual([])
+      expect(blocks.filter((code) => /\.m?tsx?\b/.test(code))).toEqual([])
       const gaps = /\)\{|\)=>|\{ *\} from|^ *(?!\/\/)\S.*\S {2,}\S|\n{3}/m
       expect(blocks.filter((code) => gaps.test(code))).toEqual([])
     })
@@ -119,6 +120,11 @@ export function describeTabs(site: () => BuiltSite): void {
       ["import { a, type B } from 'c'\na<B>()", "import { a } from 'c'\na()\n"],
       ['interface A {\n  b: C\n}\n\ntake()', 'take()\n'],
       ['declare const ask: Ask // your provider\nask()', '// ask: your provider\nask()\n'],
+      ['// a.ts\nf(a as A)', '// a.js\nf(a)\n'],
+      [
+        "import a from './b.mts'\nf(a as A) // c/d.tsx",
+        "import a from './b.mjs'\nf(a) // c/d.jsx\n",
+      ],
       ['async function f(\n  a: A,\n): Promise<B> {\n}', 'async function f(\n  a,\n) {\n}\n'],
     ])('of %j is %j', (typescript, javascript) => {
       expect(javascriptOf(typescript)).toBe(javascript)

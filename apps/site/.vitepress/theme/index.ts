@@ -1,7 +1,6 @@
 import type { Theme } from 'vitepress'
 import DefaultTheme from 'vitepress/theme'
-import { h } from 'vue'
-import { CopyPage } from './copy-page.ts'
+import { Layout } from './layout.ts'
 import { PageTabs } from './page-tabs.ts'
 import { mendSearchBox } from './search-box.ts'
 import './site.css'
@@ -17,7 +16,7 @@ const theme: Theme = {
       throw error
     }
   },
-  Layout: () => h(DefaultTheme.Layout, null, { 'aside-outline-before': () => h(CopyPage) }),
+  Layout,
 }
 
 export default theme

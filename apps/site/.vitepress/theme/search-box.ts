@@ -1,11 +1,16 @@
+const BOX = 'body > .VPLocalSearchBox'
+
 /**
  * Mends the theme's search box for screen readers: it says that it is a button, in which other buttons are, and that each
  * result is an option, in which a link is. It becomes a dialog, and each link an option.
  */
 export function mendSearchBox(): void {
+  // Before the theme, which takes the box away.
+  for (const type of ['keydown', 'click'])
+    window.addEventListener(type, focusButtonOnClose, { capture: true })
   // The theme puts the box into the body when it opens.
   new MutationObserver(() => {
-    const box = document.querySelector('body > .VPLocalSearchBox[role=button]')
+    const box = document.querySelector(`${BOX}[role=button]`)
     if (!box) return
     box.setAttribute('role', 'dialog')
     box.setAttribute('aria-modal', 'true')
@@ -21,6 +26,18 @@ export function mendSearchBox(): void {
       attributeFilter: ['id', 'aria-selected', 'aria-label'],
     })
   }).observe(document.body, { childList: true })
+}
+
+/** A reader who closes the box without a choice would be at the beginning of the page. */
+function focusButtonOnClose(event: Event): void {
+  const { target } = event
+  const isClosed =
+    'key' in event
+      ? event.key === 'Escape' && document.querySelector(BOX)
+      : target instanceof Element && target.closest(`${BOX} :is(.backdrop, .back-button)`)
+  if (!isClosed) return
+  // The box is gone when the timer runs.
+  setTimeout(() => document.querySelector<HTMLElement>('#local-search button')?.focus())
 }
 
 function mendResults(box: Element): void {
