@@ -1,46 +1,13 @@
-import { StoreError, type Store } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { flushUsage } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { collectProblems } from '../../support/limiters.ts'
 import { recording } from '../support.ts'
-
-const SUBJECT = { tenant: 'acme' }
-const COST = { cost: { token: 1 } }
-
-const down = (): Promise<never> => Promise.reject(new StoreError('store_unreachable', 'down'))
+import { COST, countedStore, savedIn, SUBJECT } from './support.ts'
 
 const outsideOfRequests = (): never => {
   throw new Error('outside of a request')
-}
-
-/** A store whose flushes are counted, and fail or lose their reply if told to. */
-function countedStore(): {
-  store: Store
-  flushes: () => number
-  fail: (how?: 'before' | 'after') => void
-} {
-  const inner = memory()
-  let [flushes, failure] = [0, undefined as 'before' | 'after' | undefined]
-  const store: Store = {
-    ...inner,
-    async run(operation) {
-      if (operation.kind.name !== 'usage.add') return inner.run(operation)
-      flushes += 1
-      if (failure === 'before') return down()
-      const result = await inner.run(operation)
-      return failure === 'after' ? down() : result
-    },
-  }
-  return { store, flushes: () => flushes, fail: (how) => void (failure = how) }
-}
-
-/** Returns the requests by tenant that a store has, read by a process that has counted nothing. */
-async function savedIn(store: Store): Promise<[tenant: string, requests: number][]> {
-  const { rows } = await usage(recording(undefined, { store }).limiter)
-  return rows.map(({ tenant, requests }) => [tenant, requests])
 }
 
 /** A limiter of a counted store, and its problems. */
@@ -138,8 +105,10 @@ describe('a flush', () => {
     await limiter.check(SUBJECT, COST)
     await vi.advanceTimersByTimeAsync(5_000)
     fail()
+    // The process sleeps: its timers do not run.
+    vi.clearAllTimers()
     clock.advance(900_000)
-    await vi.advanceTimersByTimeAsync(900_000)
+    vi.setSystemTime(Date.now() + 900_000)
     await flushUsage(limiter)
     expect(await savedIn(store)).toEqual([['acme', 1]])
     expect(problems.at(-1)?.message).toContain('may be lost')

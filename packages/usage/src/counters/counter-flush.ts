@@ -44,7 +44,8 @@ const PART_LENGTH = 250
 /**
  * Saves counters in the background: `everyMs` after the first of them was counted, in a call for each 250 of them.
  * A batch whose reply was lost is sent again, and counts once. While the store fails, later counts gather in
- * memory. An isolate that ends loses what it has counted since its last flush.
+ * memory, and are sent again, by a process without requests, too. An isolate that ends loses what it has counted since
+ * its last flush.
  */
 export class CounterFlush {
   readonly #options: CounterFlushOptions
@@ -72,8 +73,18 @@ export class CounterFlush {
     if (!this.#unsaved) this.#background.flushSoon(waitUntil)
   }
 
-  /** Saves all that was counted before the call. @throws StoreError When the store fails: it is kept. */
+  /** Saves all that was counted before the call. @throws StoreError When the store fails: it is kept, and sent again. */
   async flush(): Promise<void> {
+    try {
+      await this.#saveAll()
+    } catch (error) {
+      this.#background.retry()
+      throw error
+    }
+    this.#background.forgetRetry()
+  }
+
+  async #saveAll(): Promise<void> {
     // A flush waits for no other: the request of the other may have been cut off.
     while (this.#unsaved) await this.#send(this.#unsaved)
     const counters = this.#options.take()
