@@ -213,7 +213,6 @@ describe('the messages of a WebSocket', () => {
     const errors = vi.spyOn(console, 'error').mockReturnValue()
     const open = await opening()
     const nobody = open('')
-    nobody.receive('hello')
     const failing = open('u_18', () => {
       throw new Error('not a command')
     })
