@@ -137,6 +137,8 @@ const ONE_PROCESS = {
     'test/core/manifest/adapters.test.ts',
     'test/core/routes/**/*.test.ts',
     'test/core/waiting/{crowd,order,store-failure,wait-for}.test.ts',
+    // Next.js replaces the classes of requests.
+    'test/dashboard/{many-processes,next,three-processes}.test.ts',
     // It loads a second copy of OpenTelemetry's API, which the files after it would share.
     'test/otel/registration.test.ts',
   ],
