@@ -48,7 +48,7 @@ export const SUITES = {
       'test/core/waiting/stores.test.ts',
       'test/docs/operate/policy-changes.test.ts',
       'test/queue/stores.test.ts',
-      'test/usage/recording/{choices,forgetting,recording}.test.ts',
+      'test/usage/recording/{choices,forgetting,recording,released}.test.ts',
       'test/usage/denials/{denied-cost,recording}.test.ts',
     ],
   },

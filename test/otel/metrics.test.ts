@@ -127,8 +127,8 @@ describe('units', () => {
     if (call.allowed) await call.settle({ token: 200 })
     expect(await sdk.counts('rate_limiter.units')).toEqual({
       'route=chat state=reserved unit=token': 500,
-      'state=estimated unit=token': 500,
-      'state=returned unit=token': 500,
+      'route=(unknown) state=estimated unit=token': 500,
+      'route=(unknown) state=returned unit=token': 500,
       'route=chat state=settled unit=token': 200,
       'route=chat state=overrun unit=token': 200,
     })

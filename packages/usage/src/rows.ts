@@ -28,7 +28,7 @@ export interface UsageRow extends Started {
    * `maxCells`, and `'(unknown)'` for corrections of reservations whose request is not known.
    */
   readonly tenant: string
-  /** The route's id; `''` for none, `'(unknown)'` for corrections of reservations that were settled by their id. */
+  /** The route's id; `''` for none, `'(unknown)'` for corrections of reservations that were released, or settled by their id. */
   readonly route: string
   /** The model; `''` for none, `'(unknown)'` as of a route. */
   readonly model: string
@@ -52,7 +52,7 @@ export interface UsageRow extends Started {
 export interface PolicyUsageRow extends Started {
   /** As in `UsageRow`. */
   readonly tenant: string
-  /** The route's id if the policy counts by route; else `''`. */
+  /** The route's id if the policy counts by route; else `''`. `'(unknown)'` as in `UsageRow`. */
   readonly route: string
   readonly policy: string
   /** The dimensions that the policy counts by, joined by `+`, such as `'tenant+route'`; or `'global'`. */

@@ -3,6 +3,7 @@ import type { Subject } from '../subject.ts'
 import { isUnits, MAX_UNITS } from '../internal/validation.ts'
 import { lotName } from '../algorithms/credit-state.ts'
 import { markKey } from '../reservations/reservation-data.ts'
+import { UNKNOWN_REQUEST } from '../limiter/unknown-request.ts'
 import { DAY_MS } from './bounds.ts'
 import { GRANT, REVOKE, SETTLE_HOLD } from './change.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
@@ -180,9 +181,6 @@ export async function settleHold<Dimension extends string>(
   return changeOf(change)
 }
 
-/** The route and model of a request that nobody knows any more, as rows of usage name them. */
-const UNKNOWN = { route: '(unknown)', model: '(unknown)' }
-
 /** Tells listeners of a settlement. The process that knew the request is gone. */
 function tellSettled(
   { runtime, compiled }: Account,
@@ -200,7 +198,7 @@ function tellSettled(
     id,
     charges: [{ policy: name, units: reserved }],
     origin: {
-      subject: { ...UNKNOWN, ...subject },
+      subject: { ...UNKNOWN_REQUEST, ...subject },
       plan: undefined,
       at: clock(),
       limits: { [name]: 0 },

@@ -73,7 +73,8 @@ interface ReservedUnits {
   readonly charges: readonly { readonly policy: string; readonly units: number }[]
   /**
    * The request that the reservation was made for, in any process. `undefined` if the limiter that made it had no
-   * listener of reservations, or if it is released because its holder died.
+   * listener of reservations. Of a release because its holder died, the subject has the dimensions of the partition, and route
+   * and model are `'(unknown)'`.
    */
   readonly origin?: ReservationOrigin | undefined
 }

@@ -3,8 +3,15 @@ import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { ResolvedEntry } from '../limiter/resolve.ts'
 import type { LuaMarkKind } from '../lua/twins.ts'
 import type { SettlementMark } from '../stores/store.ts'
+import type { Subject } from '../subject.ts'
 import { argument, LAST_KEY } from '../lua/expressions.ts'
 import { markKey } from './reservation-data.ts'
+
+/** The call that finds reservations to release. */
+export interface Sweep {
+  readonly subject: Subject
+  readonly waitUntil: WaitUntil | undefined
+}
 
 /** The treatment of a reservation that is not settled in time. Created by `release`. */
 export interface Unsettled {
@@ -17,8 +24,8 @@ export interface Unsettled {
   ): SettlementMark
   /** Returns the key of the list of open reservations. */
   openKey(entries: readonly ResolvedEntry[]): string
-  /** Releases the reservations of a list that were not settled in time. Returns their number. */
-  sweep(runtime: LimiterRuntime, openKey: string, waitUntil?: WaitUntil): Promise<number>
+  /** Releases the reservations of the list of these entries that were not settled in time. Returns their number. */
+  sweep(runtime: LimiterRuntime, entries: readonly ResolvedEntry[], call: Sweep): Promise<number>
 }
 
 /** The time for which a late settlement still finds its mark, in milliseconds: a day. */

@@ -8,6 +8,7 @@ import { runInBackground } from '../internal/background.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
+import { releasedSubject } from '../limiter/unknown-request.ts'
 import { argument, KEY_BEFORE_LAST } from '../lua/expressions.ts'
 import { CLOCK } from '../lua/program.ts'
 import { KEPT, LATE_MS, noteCharge, writeMark, type Unsettled } from './mark.ts'
@@ -54,8 +55,12 @@ export async function sweepUnsettled<
   const runtime = runtimeOf(limiter)
   const cost = Object.fromEntries([...runtime.program.units].map((unit) => [unit, 0]))
   const { entries } = await decide(runtime, { subject, cost, apply: false, waitUntil: undefined })
-  return entries.length > 0 ? RELEASE.sweep(runtime, RELEASE.openKey(entries)) : 0
+  return entries.length > 0 ? RELEASE.sweep(runtime, entries, { subject, waitUntil: undefined }) : 0
 }
+
+/** The entry whose partition has a list: of a budget rather than of requests. */
+const listed = (entries: readonly ResolvedEntry[]): ResolvedEntry =>
+  (entries.find(({ policy: { unit } }) => unit !== 'request') ?? entries[0]) as ResolvedEntry
 
 const RELEASE: Unsettled = {
   mark(id, entries, settleWithinMs, ttlMs) {
@@ -69,16 +74,23 @@ const RELEASE: Unsettled = {
     }
   },
 
-  // Of the first policy whose charges are corrected: that of a budget rather than that of requests.
   openKey(entries) {
-    const { key, policy } = (entries.find(({ policy: { unit } }) => unit !== 'request') ??
-      entries[0]) as ResolvedEntry
+    const { key, policy } = listed(entries)
     return `open:${policy.stripes > 1 ? key.replace(/:\d+\/\d+$/, '') : key}`
   },
 
-  async sweep(runtime, openKey, waitUntil) {
-    const due = await runtime.store.run(findDue(runtime, openKey))
-    const swept = due.map((data) => {
+  async sweep(runtime, entries, { subject, waitUntil }) {
+    const due = await runtime.store.run(findDue(runtime, RELEASE.openKey(entries)))
+    const origin = {
+      subject: releasedSubject(subject, listed(entries).policy),
+      plan: undefined,
+      at: runtime.clock(),
+      limits: Object.fromEntries(
+        entries.map(({ policy, policyLimit }) => [policy.name, policyLimit]),
+      ),
+    }
+    const swept = due.map((found) => {
+      const data = { ...found, origin }
       const telling = startTelling()
       const attempt = () => settle(data, runtime, () => 0, telling, true)
       return attempt().catch((error: unknown) => {

@@ -5,14 +5,14 @@ import type { ResolvedEntry } from '../limiter/resolve.ts'
 import type { SettlementMark } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
-import { runInBackground, type WaitUntil } from '../internal/background.ts'
+import { runInBackground } from '../internal/background.ts'
 import { invalidOption } from '../internal/validation.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall, type CheckOptions, type Choices } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
-import { keepingMark, LATE_MS, type Unsettled } from './mark.ts'
+import { keepingMark, LATE_MS, type Sweep, type Unsettled } from './mark.ts'
 import { assertReservationId, chargeOf, markKey, type ReservationData } from './reservation-data.ts'
 import { createReservation, type Reservation } from './reservation.ts'
 import { explained } from './held.ts'
@@ -109,12 +109,7 @@ export async function reserve<
   const { retryAfterMs, reason, degraded } = outcome.decision
   if (unsettled && (retryAfterMs || reason === 'credits_exhausted') && !degraded) {
     // The slots of dead holders may be all that is missing.
-    const swept = await releaseDue(
-      unsettled,
-      runtime,
-      outcome.alternatives ?? [outcome],
-      call.waitUntil,
-    )
+    const swept = await releaseDue(unsettled, runtime, outcome.alternatives ?? [outcome], call)
     if (swept > 0) outcome = await (runtime.wait ?? decide)(runtime, decideCall)
   }
   outcome = explained(outcome, runtime)
@@ -133,7 +128,7 @@ export async function reserve<
   if (unsettled && decision.choice) {
     // Better choices that dead holders have used up are free for the next call.
     const passedOver = outcome.alternatives?.slice(0, decision.choice) ?? []
-    runInBackground(releaseDue(unsettled, runtime, passedOver, call.waitUntil), call.waitUntil)
+    runInBackground(releaseDue(unsettled, runtime, passedOver, call), call.waitUntil)
   }
   const made = dataOf(outcome)
   const data = { ...made, origin: runtime.events.reserved?.(made, outcome) }
@@ -173,12 +168,12 @@ async function releaseDue(
   unsettled: Unsettled,
   runtime: LimiterRuntime,
   outcomes: readonly Pick<Outcome, 'entries'>[],
-  waitUntil: WaitUntil | undefined,
+  call: Sweep,
 ): Promise<number> {
-  const lists = new Set(outcomes.map(({ entries }) => unsettled.openKey(entries)))
+  const lists = new Map(outcomes.map(({ entries }) => [unsettled.openKey(entries), entries]))
   let swept = 0
   try {
-    for (const list of lists) swept += await unsettled.sweep(runtime, list, waitUntil)
+    for (const list of lists.values()) swept += await unsettled.sweep(runtime, list, call)
   } catch {
     // The denial stands, unless others were released.
   }

@@ -1,4 +1,5 @@
 import type { Decision, PolicyRule, PolicyState, Subject } from '@sluice/core'
+import { UNKNOWN } from '../rows.ts'
 import { countingOf, modelsOf } from '@sluice/core/internal/limiter'
 
 /**
@@ -61,7 +62,7 @@ export function policyCell(
 ): CellId {
   const counting = rule ? [countingOf(rule)] : []
   const per = rule?.per ?? 'global'
-  const route = per.includes('route') ? text(subject.route) : ''
+  const route = subject.route === UNKNOWN || per.includes('route') ? text(subject.route) : ''
   return {
     family: 'p',
     parts: [

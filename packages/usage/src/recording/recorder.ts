@@ -1,4 +1,5 @@
 import type { Decision, LimiterEvents, PolicyRule, Subject } from '@sluice/core'
+import { releasedSubject } from '@sluice/core/internal/limiter'
 import type { Cells } from './cells.ts'
 import { dayOf, hourOf, PERIOD_MS, quarterOf, QUARTERS } from '../hours.ts'
 import { UNKNOWN } from '../rows.ts'
@@ -12,7 +13,10 @@ import {
   type CellId,
 } from './cell.ts'
 
-const UNKNOWN_REQUEST: CellId = { family: 'a', parts: [UNKNOWN, '', '', ''] }
+const UNKNOWN_CELL: CellId = { family: 'a', parts: [UNKNOWN, '', '', ''] }
+
+type Amounts = Readonly<Record<string, number>>
+type Settlement = Pick<LimiterEvents['settled'], 'charges' | 'origin'>
 
 /** The dimension that names tenants, and those that each row has beside it. */
 interface RecordedDimensions {
@@ -66,36 +70,49 @@ export class Recorder {
 
   /** Corrects the counts of a reservation, in the hour in which it was made. */
   settle(event: LimiterEvents['settled'], now: number): void {
-    const { charges, corrections, origin, wasReleased } = event
+    const { corrections, origin, wasReleased } = event
     const units: Record<string, number> = {}
     const estimate: Record<string, number> = {}
     for (const { policy, reserved, actual } of corrections) {
       units[policy.unit] = actual - reserved
       estimate[policy.unit] = reserved
     }
-    const correct = (at: number, cell: CellId, [tokens, usd]: [number, number]): void => {
-      if (tokens || usd) this.#cells.add(hourOf(at), cell, withQuarters(at, [0, tokens, usd]))
-    }
-    // Its release has given back the estimate for an unknown request.
-    if (wasReleased) correct(now, UNKNOWN_REQUEST, tokensAndUsd(estimate))
-    const difference = tokensAndUsd(units)
+    // Its release has given back the estimate for all that it knew of the request.
+    if (wasReleased) this.#correct(this.#releasedOf(event), estimate, now)
+    this.#correct(event, units, origin?.at ?? now)
+  }
+
+  /** Adds units to the row of a reservation, and to those of its policies. */
+  #correct({ charges, origin }: Settlement, units: Amounts, at: number): void {
     if (!origin) {
-      correct(now, UNKNOWN_REQUEST, difference)
+      this.#add(at, UNKNOWN_CELL, tokensAndUsd(units))
       return
     }
     const { subject, limits } = origin
-    const hour = hourOf(origin.at)
     const { by, dimensions } = this.#recorded
-    const tenant = valueOf(subject, by)
-    correct(origin.at, requestCell('a', tenant, subject, origin, dimensions), difference)
+    const tenant = valueOf(subject, by) || (subject.route === UNKNOWN ? UNKNOWN : '')
+    this.#add(at, requestCell('a', tenant, subject, origin, dimensions), tokensAndUsd(units))
     for (const { policy: name } of charges) {
       const rule = this.#rules.get(name)
       const corrected = rule && units[rule.unit]
       const limit = limits[name]
       if (!corrected || limit === undefined) continue
       const cell = policyCell(tenant, subject, { ...rule, limit }, rule)
-      this.#cells.add(hour, cell, [0, corrected, 0, 0, 0, 0, 0])
+      this.#cells.add(hourOf(at), cell, [0, corrected, 0, 0, 0, 0, 0])
     }
+  }
+
+  #add(at: number, cell: CellId, [tokens, usd]: [number, number]): void {
+    if (tokens || usd) this.#cells.add(hourOf(at), cell, withQuarters(at, [0, tokens, usd]))
+  }
+
+  /** Returns a settlement as that of its release was told. */
+  #releasedOf({ charges, origin }: Settlement): Settlement {
+    const rules = charges.flatMap(({ policy }) => this.#rules.get(policy) ?? [])
+    const rule = rules.find(({ unit }) => unit !== 'request') ?? rules[0]
+    if (!origin || !rule) return { charges, origin: undefined }
+    const subject = releasedSubject(origin.subject, rule)
+    return { charges, origin: { ...origin, subject, plan: undefined } }
   }
 }
 

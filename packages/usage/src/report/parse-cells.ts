@@ -77,10 +77,10 @@ const isComplete = ({ tenant, route, model, requests }: UsageRow): boolean =>
   requests > 0 || tenant === OTHER || [tenant, route, model].includes(UNKNOWN)
 
 /** Returns true unless a policy's row has corrections only. A balance is corrected in the hour of its settlement. */
-const isWhole = ({ tenant, counting, requests }: PolicyUsageRow): boolean =>
+const isWhole = ({ tenant, route, counting, requests }: PolicyUsageRow): boolean =>
   requests > 0 ||
   tenant === OTHER ||
-  tenant === UNKNOWN ||
+  [tenant, route].includes(UNKNOWN) ||
   counting?.startsWith('credits:') === true
 
 type Names = Readonly<Record<string, string>>
