@@ -98,6 +98,7 @@ describe('the mistake of traffic names its field', () => {
       'clients',
       'must make at most 200,000',
     ],
+    ['runaway', { begins: '5m', lasts: '5m' }, 'begins', 'must be shorter than "Lasts"'],
     ['runaway', { pause: '1ms', lasts: '1d' }, 'pause', 'must make at most 200,000'],
     ['log', { log: '' }, 'log', 'log: is empty: choose a file'],
     ['log', { log: 'a,b\n1,2' }, 'log', `log: must be ${A_LOG}: it has no column "time"`],

@@ -17,17 +17,14 @@ import {
 import { prepare } from '../../../apps/site/playground/engine/simulate.ts'
 import { lineOf, runCode } from '../../docs/playground/run-code.ts'
 import type { BuiltSite } from './built.ts'
+import { describeMistakes } from './playground-mistakes.ts'
+import { fileOf, PAGE, settled } from './playground-page.ts'
 
-const PAGE = 'playground/'
 const SHADES = [
   ['light', 1280],
   ['dark', 1280],
   ['light', 390],
 ] as const
-
-/** Resolves once the page has decided all requests of its fields. */
-const settled = (page: Page): Promise<void> =>
-  page.locator('.pg-results[aria-busy=false] .pg-ms').waitFor()
 
 const codeIn = (page: Page): Promise<string> =>
   page.getByLabel('the code', { exact: true }).innerText()
@@ -40,7 +37,7 @@ async function decisionsIn(page: Page): Promise<string[]> {
     .trim()
     .split('\r\n')
   return rows.map((row) => {
-    const [at, tenant = '', , allowed, policy, , , ...left] = row.split(',')
+    const [at, tenant = '', , allowed, policy, , , , ...left] = row.split(',')
     return lineOf(Number(at), tenant, allowed === 'true', policy || undefined, left.map(Number))
   })
 }
@@ -64,18 +61,6 @@ const large: Scenario = {
   use: useForm(),
   seed: 3,
 }
-
-const fileOf = (content: string | Buffer): { name: string; mimeType: string; buffer: Buffer } => ({
-  name: 'requests.csv',
-  mimeType: 'text/csv',
-  buffer: Buffer.from(content as string),
-})
-
-/** The results that a page shows, and what it says of them. */
-const resultsOf = async (page: Page): Promise<unknown> => ({
-  runs: await page.locator('.pg-run').count(),
-  says: await page.getByRole('status').innerText(),
-})
 
 /** Registers the tests of the playground. */
 export function describePlayground(site: () => BuiltSite): void {
@@ -125,38 +110,6 @@ export function describePlayground(site: () => BuiltSite): void {
       expect(decisions).toEqual(await decisionsOf(await codeIn(page), scenario))
     })
 
-    it.each<[string, string | Buffer, string]>([
-      ['without tenants', 'time,cost\n2026-02-03T00:00:00Z,1\n', 'it has no column "tenant"'],
-      ['that is empty', ' ', 'log: is empty'],
-      ['that is a picture', Buffer.of(0x89, 0x50, 0x4e, 0x47, 0xff), 'must be a text in UTF-8'],
-      ['that is too large', Buffer.alloc(10_000_001, 'x'), 'must be at most 10 MB'],
-    ])('shows no result beside the mistake of a log %s', async (_, content, message) => {
-      const page = await open(PAGE)
-      await settled(page)
-      await page.getByLabel('Kind of traffic').selectOption('Your log')
-      await page.getByText('4 requests decided').waitFor()
-      await page.getByLabel('Read a file').setInputFiles(fileOf(content))
-      await page.locator('#pg-field-issue').filter({ hasText: message }).waitFor()
-      expect(await resultsOf(page)).toEqual({ runs: 0, says: '' })
-      await page.getByLabel('Seed').fill('9')
-      await page.waitForURL(/seed=9$/)
-      await page.locator('#pg-issue').filter({ hasText: message }).waitFor()
-      expect(await resultsOf(page)).toEqual({ runs: 0, says: '' })
-      await page.getByLabel('Kind of traffic').selectOption('Steady')
-      await settled(page)
-    })
-
-    it('shows no result while a part of it cannot be loaded', async () => {
-      const page = await open(PAGE)
-      await settled(page)
-      await page.context().setOffline(true)
-      await page.getByLabel('Kind of traffic').selectOption('Your log')
-      await page.locator('#pg-issue').filter({ hasText: 'Go online' }).waitFor()
-      expect(await resultsOf(page)).toEqual({ runs: 0, says: '' })
-      await page.getByLabel('Kind of traffic').selectOption('Bursts')
-      await settled(page)
-    })
-
     it('shows the same behind its link', async () => {
       const page = await open(PAGE, { permissions: ['clipboard-read', 'clipboard-write'] })
       await page.getByLabel('Begin with').selectOption('Credits that run out')
@@ -172,20 +125,7 @@ export function describePlayground(site: () => BuiltSite): void {
       expect(await decisionsIn(other)).toEqual(await decisionsIn(page))
     })
 
-    it('says what is wrong with a field and with a link', async () => {
-      const page = await open(`${PAGE}#policy=windw&traffic=steady`)
-      expect(await page.getByRole('alert').innerText()).toContain('link.policy: must be one of')
-      const limit = page.getByLabel('Limit', { exact: true })
-      await limit.fill('-1')
-      const issue = page.locator('#pg-issue')
-      await issue
-        .filter({ hasText: 'slidingWindow.limit: must be a whole number from 0' })
-        .waitFor()
-      expect(await limit.getAttribute('aria-describedby')).toBe('pg-field-issue')
-      await limit.fill('0')
-      await settled(page)
-      await page.getByLabel('the answer').filter({ hasText: 'cost_exceeds_limit' }).waitFor()
-    })
+    describeMistakes(open)
 
     it('is used by the keyboard alone, and offline', async () => {
       const page = await open(PAGE)

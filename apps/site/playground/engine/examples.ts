@@ -20,13 +20,13 @@ export const EXAMPLES: readonly { readonly title: string; readonly scenario: Sce
   ),
   example(
     'A retry storm that waits for nothing',
-    [policy('window', { limit: '100' })],
-    traffic('storm'),
+    [policy('fixed', { limit: '100' })],
+    traffic('storm', { tries: '10' }),
   ),
   example(
     'The same storm with Retry-After',
-    [policy('window', { limit: '100' })],
-    traffic('storm', { retry: 'after' }),
+    [policy('fixed', { limit: '100' })],
+    traffic('storm', { tries: '10', retry: 'after' }),
   ),
   example(
     'A runaway agent that takes all',
@@ -42,7 +42,7 @@ export const EXAMPLES: readonly { readonly title: string; readonly scenario: Sce
   example(
     'Credits that run out',
     [policy('credits'), policy('concurrency', { limit: '10' })],
-    traffic('steady', { perMinute: '20' }),
+    traffic('steady', { perMinute: '20', lasts: '10m' }),
   ),
 ]
 

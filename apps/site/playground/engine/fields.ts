@@ -39,12 +39,27 @@ export const optionalNumber = (label: string, initial = ''): Field<number | unde
     text.trim() === '' ? undefined : number(label, initial).read(option, text),
 })
 
+/** A whole number is one of milliseconds. */
+const toDuration = (text: string): string | number =>
+  /^\d+$/.test(text.trim()) ? Number(text) : text.trim()
+
 /** A duration that the product checks. */
-export const duration = (label: string, initial: string): Field<string> => ({
+export const duration = (label: string, initial: string): Field<string | number> => ({
   label,
   initial,
   input: 'text',
-  read: (_, text) => text.trim(),
+  read: (_, text) => toDuration(text),
+})
+
+const isNone = (text: string): boolean => /^0 ?(?:ms|s|m|h|d)?$/.test(text.trim())
+
+/** A duration that the product checks, or none at all. */
+export const optionalDuration = (
+  label: string,
+  initial: string,
+): Field<string | number | false> => ({
+  ...duration(label, initial),
+  read: (_, text) => (isNone(text) ? false : toDuration(text)),
 })
 
 export const choice = <Value extends string>(
@@ -110,7 +125,13 @@ export const time = (label: string, initial: string): Field<number> => ({
   label,
   initial,
   input: 'text',
-  read: (option, text) => durationMs(option, text.trim()),
+  read: (option, text) => durationMs(option, toDuration(text)),
+})
+
+/** The same, or 0. */
+export const timeOrNone = (label: string, initial: string): Field<number> => ({
+  ...time(label, initial),
+  read: (option, text) => (isNone(text) ? 0 : durationMs(option, toDuration(text))),
 })
 
 export const lines = (label: string, initial: string): Field<string> => ({

@@ -37,7 +37,7 @@ interface RunPolicy {
   readonly isShared: boolean
 }
 
-/** The first denial of a tenant by a policy, whole. */
+/** The first denial of a tenant by a policy for a reason, whole. */
 export interface Denial {
   readonly at: number
   readonly tenant: string
@@ -73,7 +73,7 @@ export class Recording {
       }))
     }
     this.#tenants.add(tenant)
-    const key = JSON.stringify([tenant, violated?.name])
+    const key = JSON.stringify([tenant, violated?.name, reason])
     if (!decision.allowed && !this.#denials.has(key)) {
       this.#denials.set(key, { at, tenant, decision })
     }

@@ -1,4 +1,4 @@
-import { choice, lines, time, whole, type Fields, type Values } from './fields.ts'
+import { choice, lines, time, timeOrNone, whole, type Fields, type Values } from './fields.ts'
 import { refused } from './issue.ts'
 import { logTraffic } from './log-traffic.ts'
 import type { Arrival, Traffic } from './arrivals.ts'
@@ -88,7 +88,7 @@ export const TRAFFIC_KINDS = {
   storm: kind({
     title: 'Retry storm',
     describe:
-      'Clients that are denied try again: at once and all together, or when the answer says.',
+      'Clients that are denied try again soon, or when the answer says. A fixed window has room for all at its next beginning; a sliding window for one after the other, so some of those that wait together are denied again.',
     fields: {
       tenants: whole('Tenants', '1', 1, 50),
       clients: whole('Clients of each', '40', 1, 1_000),
@@ -131,15 +131,18 @@ export const TRAFFIC_KINDS = {
       tenants,
       perMinute: whole('Requests a minute, each', '20', 1, 60_000),
       pause: time('The agent asks every', '250ms'),
-      begins: time('Its loop begins after', '1m'),
+      begins: timeOrNone('Its loop begins after, or 0s', '1m'),
       lasts,
     },
     make: (v, seed) => {
+      if (v.begins >= v.lasts) {
+        throw refused('traffic.begins', 'traffic.begins', 'must be shorter than "Lasts"')
+      }
       const random = seededRandom(seed)
       const all = numbered(v.tenants, (index) =>
         poisson(tenantName(index), v.perMinute, 0, v.lasts, random),
       )
-      const loops = Math.max(0, Math.ceil((v.lasts - v.begins) / v.pause))
+      const loops = Math.ceil((v.lasts - v.begins) / v.pause)
       assertCount('pause', loops)
       const agent = numbered(loops, (turn) => ({
         at: v.begins + turn * v.pause,
