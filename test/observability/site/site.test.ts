@@ -13,9 +13,10 @@ import { describeTwins } from './twins.ts'
 describe.skipIf(BROWSER === undefined)('the site of the docs', () => {
   let site: BuiltSite
 
+  // On a busy machine.
   beforeAll(async () => {
     site = await buildSite()
-  }, 240_000)
+  }, 600_000)
   afterAll(() => site.close())
 
   const htmlOf = (page: string): string => readFileSync(join(site.folder, page), 'utf8')
