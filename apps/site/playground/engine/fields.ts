@@ -77,7 +77,7 @@ export const choice = <Value extends string>(
 }
 
 /** An amount of money, as `usd(…)`. */
-export const dollars = (label: string, initial: string): Field<Expression> => ({
+const dollars = (label: string, initial: string): Field<Expression> => ({
   label,
   initial,
   input: 'number',
