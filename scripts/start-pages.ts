@@ -32,7 +32,7 @@ export const START_PAGES: readonly string[] = globSync('docs/start/*.md', { cwd:
 export function startPage(name: string): string {
   const page = read(pathOf(name))
   const [, call = ''] = read('docs/start/README.md').split(/^## (?=Call it|Check types)/m)
-  return page.includes('README.md#call-it') ? `${page}\n${call}` : page
+  return page.includes('README.md#call-it') ? `${page}\n## ${call}` : page
 }
 
 /** The files that begin with a comment with their name: those of a page, and the shared ones that it has not. */
