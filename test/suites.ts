@@ -125,7 +125,7 @@ export function filesOf(suite: string | undefined): { include: string[]; exclude
  */
 const ONE_PROCESS = {
   files:
-    'test/{ai,architecture,choices,cloudflare,commands,conformance,core,dashboard,doors,leases,local,otel,queue,replay,usage}/**/*.test.ts',
+    'test/{ai,architecture,choices,cloudflare,commands,conformance,core,doors,leases,local,otel,replay,usage}/**/*.test.ts',
   exceptions: [
     'test/ai/{call/waiting,doors/wait-until}.test.ts',
     // Their Redis ends with the file that has imported it first.
@@ -137,8 +137,6 @@ const ONE_PROCESS = {
     'test/core/manifest/adapters.test.ts',
     'test/core/routes/**/*.test.ts',
     'test/core/waiting/{crowd,order,store-failure,wait-for}.test.ts',
-    // Next.js replaces the classes of requests.
-    'test/dashboard/{many-processes,next,three-processes}.test.ts',
     // It loads a second copy of OpenTelemetry's API, which the files after it would share.
     'test/otel/registration.test.ts',
   ],
