@@ -16,7 +16,7 @@ export function describeSearch(site: () => BuiltSite): void {
     const missed: string[] = []
     const askInTurn = async (): Promise<void> => {
       const page = await site().open('docs/credits.html')
-      await page.keyboard.press('Control+k')
+      await openSearch(page)
       for (let question = questions.pop(); question; question = questions.pop()) {
         const found = await ask(page, question)
         if (!found.some((path) => QUESTIONS[question ?? '']?.includes(path)))
@@ -34,7 +34,7 @@ export function describeSearch(site: () => BuiltSite): void {
 export function describeSearchBox(site: () => BuiltSite): void {
   it('opens a dialog whose results are chosen by keys, and has no barrier that axe knows', async () => {
     const page = await site().open('docs/credits.html')
-    await page.keyboard.press('Control+k')
+    await openSearch(page)
     await ask(page, 'billing day')
     const dialog = page.getByRole('dialog', { name: 'Search' })
     const chosen = dialog.getByRole('option', { selected: true })
@@ -49,6 +49,15 @@ export function describeSearchBox(site: () => BuiltSite): void {
     await page.waitForURL(/calendars/)
     await page.context().close()
   })
+}
+
+/** Opens the search: a page hears keys only once its scripts run. */
+async function openSearch(page: Page): Promise<void> {
+  const isOpen = async (): Promise<boolean> => {
+    await page.keyboard.press('Control+k')
+    return page.locator('#localsearch-input').isVisible()
+  }
+  await expect.poll(isOpen).toBe(true)
 }
 
 /** Returns the first three pages that the search finds. */
