@@ -1,4 +1,4 @@
-/* What callers do: each function is one call of an app, from its request to its end. */
+/* The steps of callers: each function is one call of an app, from its request to its end. */
 import type { Decision } from '@sluice/core'
 import type { ReservationData } from '@sluice/core/reservations'
 import type { Call } from './judges/caller-judge.ts'
@@ -185,9 +185,8 @@ async function finish(
     return
   }
   const sells = rules.some(({ kind }) => kind === 'credits')
-  // Some calls of an app that sells credits leave a debt. No judge of shares knows calls that cost so much more.
-  const leavesDebt = sells && !rules.some(({ kind }) => kind === 'share')
-  const share = random.pick(leavesDebt ? [0, 0.3, 1, 1.5, 8] : [0, 0.3, 1, 1, 1.5])
+  // Some calls of an app that sells credits leave a debt.
+  const share = random.pick(sells ? [0, 0.3, 1, 1.5, 8] : [0, 0.3, 1, 1, 1.5])
   const used: Record<string, number> = {}
   for (const { unit, cost } of decision.policies) used[unit] = Math.floor(cost * share)
   const settle = (): Promise<Outcome> =>

@@ -26,7 +26,7 @@ interface Member {
   readonly guarantee: number
 }
 
-/** What is known of one limit. */
+/** The state of one limit, as far as it is known. */
 interface Ledger {
   readonly windowMs: number
   uses: Use[]
@@ -108,14 +108,16 @@ export class ShareJudge {
     const use = ledger.uses.find(({ id, at }) => id === charge.id && at === charge.at)
     const age = Math.floor(now / tenth) - Math.floor(charge.at / tenth)
     if (!use) {
-      // It was reset since. Whose units change now is not known here.
+      // It was reset since. The owner of the units that change now is not known here.
       ledger.unsureUntil = Math.max(ledger.unsureUntil, now + 2 * ledger.windowMs)
       return
     }
-    if (change < 0 || age <= TENTHS) use.units = actual
-    else ledger.uses.push({ ...use, at: now, units: change })
     const member = ledger.members.get(use.member)
-    if (change > 0 && member) member.at = now
+    // A member that was charged nothing within a window is not known any more: its late units are of nobody's part.
+    const isKnown = member && Math.floor(now / tenth) - Math.floor(member.at / tenth) <= TENTHS
+    if (change < 0 || age <= TENTHS) use.units = actual
+    else ledger.uses.push({ ...use, member: isKnown ? use.member : '', at: now, units: change })
+    if (change > 0 && isKnown) member.at = now
   }
 
   reset(key: string): void {
