@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<Exclude<Kind, 'credits' | 'line' | 'share'>, number
   slots: 1,
 }
 
-/** What may have stripes here: a bucket's judge knows one limit only. */
+/** Policies that may have stripes here: a bucket's judge knows one limit only. */
 const STRIPED = new Set<Kind>(['sliding', 'fixed', 'daily', 'counter'])
 
 /** Returns what the stores of a world change in its deployments. */
@@ -99,7 +99,7 @@ export function deploymentsOf(rules: readonly Rule[], random: Random): Deploymen
   return [now, { name: 'next', rules: changed }]
 }
 
-/** Rolls some policies out, in each deployment alike. What is leased serves everyone. */
+/** Rolls some policies out, in each deployment alike. Leased units serve everyone. */
 export function rolledOut(deployments: readonly Deployment[], random: Random): Deployment[] {
   const rollouts = new Map<string, Rollout>()
   for (const { rules } of deployments) {

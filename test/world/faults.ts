@@ -12,7 +12,7 @@ export interface Fate {
 }
 
 /**
- * What comes back: the reply; nothing, ever; a broken connection; a reply that is cut short; or what stands
+ * The answer that comes back: the reply; nothing, ever; a broken connection; a reply that is cut short; or what stands
  * between sends instead of it.
  */
 export type Answer = 'reply' | 'nothing' | 'broken' | 'cut' | 'page' | 'busy' | 'failing'

@@ -77,7 +77,7 @@ export async function viaModel(scene: Scene): Promise<void> {
     text = await read(response)
     world.answered(call, response, text, hangUp.signal.aborted)
   } catch (error) {
-    // What the provider or the client has broken off.
+    // The provider or the client has broken it off.
     world.note(`${call.number} broke off: ${String(error)}`)
     world.callers.text(String(error))
   }

@@ -6,7 +6,7 @@ import type * as Product from './product.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What a bundle of `product.ts` exports. */
+/** The exports of a bundle of `product.ts`. */
 export type Exports = typeof Product
 
 /** The part of `fetch` that isolates use. */

@@ -28,7 +28,7 @@ export interface Wire {
   readonly isMoved?: boolean
 }
 
-/** What a limiter reports. */
+/** The reports of a limiter. */
 export interface Hearing {
   /** The clock to decide by, instead of that of Redis. */
   readonly clock: (() => number) | undefined

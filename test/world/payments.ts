@@ -1,4 +1,4 @@
-/* What customers of a world have paid, and the grants that its apps were told of. */
+/* The payments of a world's customers, and the grants that its apps were told of. */
 import type { ServerJudge } from './judges/server-judge.ts'
 import type { Random } from './random.ts'
 
@@ -12,7 +12,7 @@ export interface Payment {
   readonly isOld: boolean
 }
 
-/** What an app is told of a grant. */
+/** The answer to an app about a grant. */
 interface Told {
   readonly applied: boolean
   readonly units: number

@@ -147,7 +147,7 @@ export class Process {
     scheduler.after(random.gap(setting.gapMs), next)
   }
 
-  /** What leases serve is added up from decisions, which are not seen over HTTP. */
+  /** Adds up what leases serve, from decisions, which are not seen over HTTP. */
   #kindOf(kind: CallKind): CallKind {
     const { wrappers } = this.#world.setting
     if (!wrappers.includes('leased') && !hasPlaces(wrappers)) return kind

@@ -1,4 +1,4 @@
-/* What an isolate of the world loads: the built packages, as one bundle. */
+/* The code that an isolate of the world loads: the built packages, as one bundle. */
 export * as core from '@sluice/core'
 export * as http from '@sluice/core/http'
 export * as reservations from '@sluice/core/reservations'

@@ -1,4 +1,4 @@
-/* What a world consists of, drawn from its seed. */
+/* The parts of a world, drawn from its seed. */
 import { weatherOf, type Weather } from './faults.ts'
 import { daysOf, strokeOf, withCalendars, type Stroke } from './calendars.ts'
 import { withCredits } from './credits.ts'

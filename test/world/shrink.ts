@@ -50,7 +50,7 @@ const SIMPLIFICATIONS: readonly Simplification[] = [
   }),
 ]
 
-/** What a violation is, whatever its numbers are. */
+/** The kind of a violation, without its numbers. */
 const kindOf = ({ violations: [first = ''] }: Outcome): string =>
   first.replace(/^event \d+: /, '').replace(/\d+/g, 'n')
 
@@ -86,7 +86,7 @@ export async function shrink(
       const replace = { ...best.options.replace, ...change }
       if (await attempt({ ...best.options, replace })) progress = true
     }
-    // What comes after the failure is not needed; perhaps not all before it either.
+    // The steps after the failure are not needed; perhaps not all before it either.
     const { decisions } = best.options
     for (const fewer of [decisions >> 1, (decisions * 3) >> 2]) {
       if (fewer > 0 && (await attempt({ ...best.options, decisions: fewer }))) {

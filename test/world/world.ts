@@ -17,11 +17,11 @@ import { settingOf, type Setting } from './setting.ts'
 import { SimulatedObjects } from './simulated-objects.ts'
 import { sharedKey, SimulatedRedis } from './simulated-redis.ts'
 
-/** What became of a world. */
+/** The outcome of a world. */
 export interface Outcome {
   readonly seed: number
   readonly setting: Setting
-  /** What judges found. */
+  /** The findings of the judges. */
   readonly violations: readonly string[]
   /** A digest of everything that happened, in order. */
   readonly digest: string

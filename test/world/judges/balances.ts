@@ -40,7 +40,7 @@ export class Balance implements Count {
     this.#settled = settled
   }
 
-  /** What is left at a time. Below 0 it is a debt. */
+  /** The units that are left at a time. Below 0 it is a debt. */
   leftAt(now: number): number {
     return this.granted - this.#settled - this.heldAt(now)
   }

@@ -191,7 +191,7 @@ export class CallerJudge {
     }
   }
 
-  /** What is told is what Redis has done for this call, once. */
+  /** A caller is told once what Redis has done for its call. */
   #judgeMade(
     { made, positions, kind, losses: before }: Call,
     decision: Decision,

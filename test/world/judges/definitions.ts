@@ -1,5 +1,5 @@
 /*
- * What each kind of policy promises, written from the docs and naively: a judge keeps every charge and adds up
+ * The promises of each kind of policy, written from the docs and naively: a judge keeps every charge and adds up
  * those that count. No code of the product is used.
  */
 import { Balance } from './balances.ts'

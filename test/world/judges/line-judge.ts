@@ -52,7 +52,7 @@ export class LineJudge {
     }
     if (cost === 0) return
     if (own && now < own.at) this.#accuse(`${rule.name} lets in ${own.at - now} ms too early`)
-    // Whoever comes between has those behind wait longer, and may be late for longer.
+    // A request that comes between has those behind wait longer, and may be late for longer.
     const mayBeKnown = this.#isUnsure && ticket !== '0'
     if (!own && !mayBeKnown && waiting.length > 0) {
       this.#accuse(`${rule.name} lets in one without a place, while ${waiting.length} wait`)

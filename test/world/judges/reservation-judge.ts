@@ -8,7 +8,7 @@ export class ReservationJudge {
   readonly #served = new Map<string, number>()
   /** The reservations that callers know of. */
   readonly known = new Set<string>()
-  /** What leases have served of reservations that are not settled. */
+  /** The units that leases have served of reservations that are not settled. */
   readonly #leasedCalls = new Map<string, readonly { policy: string; units: number }[]>()
   readonly #setting: Setting
   readonly #server: ServerJudge

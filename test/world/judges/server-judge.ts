@@ -15,7 +15,7 @@ import { isBeside, isBucket, type Rule } from './rules.ts'
 import { ShareJudge } from './share-judge.ts'
 import type { Decided, Row, SettledCall } from './script-calls.ts'
 
-/** What is held of one policy. */
+/** The units that are held of one policy. */
 interface HeldCharge extends Charged {
   readonly key: string
   readonly rule: Rule
@@ -26,7 +26,7 @@ interface HeldCharge extends Charged {
 /** A reservation or a block of a lease, as Redis knows it. */
 interface Held {
   readonly at: number
-  /** What it holds of each policy, by position. 0 once it was given back. */
+  /** The charges that it holds, by the position of their policy. 0 once it was given back. */
   readonly charges: Map<number, HeldCharge>
   /** The policies of who made it, by position. */
   readonly rules: readonly Rule[]
@@ -164,7 +164,7 @@ export class ServerJudge {
       }
       return
     }
-    // What leases have served of it: a settlement charges no more than an overrun.
+    // The part that leases have served: a settlement charges no more than an overrun.
     for (const [index, units] of charges) {
       const rule = rules[index]
       if (rule === undefined || held.charges.has(index)) continue
@@ -258,7 +258,7 @@ export class ServerJudge {
     if (isRelease) this.tally.releases += 1
     for (const { key, markIndex, actual, applied, ends = [] } of corrections) {
       const nothing = { id, at: 0, units: 0 }
-      // What was given back is charged anew, now.
+      // Units that were given back are charged anew, now.
       const known = held.charges.get(markIndex) ?? nothing
       const charge = wasReleased ? nothing : known
       if (wasReleased && known.units > 0) this.#doubtful.add(key)
@@ -298,7 +298,7 @@ export class ServerJudge {
   ): void {
     const corrected = this.#countOf(key, rule).copy()
     const isBalance = corrected instanceof Balance
-    // What was held is spent then, also if it is as much.
+    // Held units are spent then, also if it is as much.
     const isSame = actual === charge.units && !isBalance
     // More than was charged is charged to the period that runs: if its end is known.
     const isEndless =

@@ -1,4 +1,4 @@
-/* What an isolate does with its one call: reserve, settle, cancel, and what follows by itself. */
+/* The steps of an isolate with its one call: reserve, settle, cancel, and what follows by itself. */
 import { endCall, endOrDie, isTarget } from './ending.ts'
 import type { Call, State, Tenant, World } from './state.ts'
 import { IDLE, limitOf, withCall, withTenant } from './state.ts'
@@ -54,7 +54,7 @@ function addReserving(state: State, index: number, call: Call, world: World, mov
       : stepOf('ask again', index, at, -1, { trip })
     if (trip === 'arrives') {
       const isSwept = done.told === 'denied' && isFirst && unsettled === 'release'
-      // What never fits is denied at once.
+      // A cost that never fits is denied at once.
       const goesOn = isSwept && estimate <= limit
       const after: Call = goesOn
         ? { ...asked, place: 'finding', isLowered: tenant.isLowered }

@@ -1,4 +1,4 @@
-/* What is left of a call that is over. */
+/* The rest of a call that is over. */
 import type { Call, State } from './state.ts'
 import { IDLE, unitsOfCall, withCall } from './state.ts'
 

@@ -1,4 +1,4 @@
-/* What must be true in each state, and of each step. */
+/* The claims that hold in each state, and of each step. */
 import type { State, World } from './state.ts'
 import { limitOf, unitsOfBlock, unitsOfCall } from './state.ts'
 import type { Move } from './steps.ts'

@@ -1,4 +1,4 @@
-/* What an isolate does with a leased budget: serves from its block, takes the next, gives back what is left. */
+/* The steps of an isolate with a leased budget: serves from its block, takes the next, gives back what is left. */
 import type { Block, Holding, State, Tenant, World } from './state.ts'
 import { limitOf, NEW_HOLDING, unitsOfBlock, withHolding, withTenant } from './state.ts'
 import { stepOf, tripsIn, type Move } from './steps.ts'
@@ -20,7 +20,7 @@ export function addLeaseMoves(state: State, index: number, world: World, moves: 
   addReturn(state, index, world, moves)
   if (world.can.die && holding !== NEW_HOLDING) {
     const tenant = budgetOf(state)
-    // What it holds stays charged.
+    // The units that it holds stay charged.
     const closed = tenant.closed + unitsOfBlock(holding.serving) + unitsOfBlock(holding.returning)
     const next = withHolding(withTenant(state, TENANT, { ...tenant, closed }), index, NEW_HOLDING)
     moves.push({ step: stepOf('die', index, -1, -1), told: '', next })
@@ -104,7 +104,7 @@ function addCheck(state: State, index: number, world: World, moves: Move[]): voi
   }
 }
 
-/** Ends the lease of an isolate. What it has left is on its way back. */
+/** Ends the lease of an isolate. The rest is on its way back. */
 function endLease(state: State, index: number, rest: Holding): State {
   const { serving, returning } = state.holdings[index] as Holding
   const isUnused = serving !== undefined && serving.left > 0

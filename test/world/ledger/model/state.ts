@@ -10,7 +10,7 @@ export interface World {
   readonly limits: readonly [large: number, small: number]
   readonly estimates: readonly number[]
   readonly unsettled: readonly ('keep' | 'release')[]
-  /** What a call may turn out to have used, less its estimate. Whatever the list, it may be cancelled. */
+  /** The uses that a call may turn out to have, less its estimate. With any list, it may be cancelled. */
   readonly differences: readonly number[]
   readonly hasLeases: boolean
   readonly can: {
@@ -107,7 +107,7 @@ export interface Block {
   readonly returned: number
 }
 
-/** What an isolate knows of its one partition. */
+/** The knowledge of an isolate about its one partition. */
 export interface Holding {
   /** The decisions to take the next block for. */
   readonly size: number

@@ -49,7 +49,7 @@ const TRIPS: readonly Trip[] = ['arrives', 'request lost', 'reply lost']
 
 export const tripsIn = ({ can }: World): readonly Trip[] => (can.lose ? TRIPS : ['arrives'])
 
-/** Describes a step. What does not apply is -1. */
+/** Describes a step. A number that does not apply is -1. */
 export const stepOf = (
   kind: StepKind,
   isolate: number,

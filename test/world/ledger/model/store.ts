@@ -1,8 +1,8 @@
-/* What each call does to the store, by the design: one atomic step each. */
+/* The effect of each call on the store, by the design: one atomic step each. */
 import type { Block, Call, Leak, Tenant } from './state.ts'
 import { unitsOfCall } from './state.ts'
 
-/** What a step has done to a tenant's budget and to a call, and what the store answers. */
+/** The effect of a step on a tenant's budget and on a call, and the answer of the store. */
 export interface Effect {
   readonly tenant: Tenant
   readonly call: Call
@@ -90,7 +90,7 @@ export function returnToStore(
   }
 }
 
-/** What a correction changes in the units of the window of now: never below 0. */
+/** Returns the change that a correction makes in the units of the window of now: never below 0. */
 function change({ used }: Tenant, difference: number, canReturn: boolean): number {
   if (difference >= 0) return difference
   return canReturn ? -Math.min(used, -difference) : 0

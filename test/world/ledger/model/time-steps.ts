@@ -1,4 +1,4 @@
-/* What the world does: time passes, windows end, plans change, somebody resets a budget. */
+/* The steps of the world: time passes, windows end, plans change, somebody resets a budget. */
 import type { Block, Call, Holding, State, Tenant, World } from './state.ts'
 import { IDLE, unitsOfBlock, unitsOfCall, withCall, withTenant } from './state.ts'
 import { endCall } from './ending.ts'

@@ -4,9 +4,9 @@ import type { Trip } from '../model/steps.ts'
 
 /** The process in which code runs: whatever it starts, however late, is its. */
 export class Process {
-  /** What its caller was told since it was last asked. */
+  /** The answers that its caller was told since it was last asked. */
   told = ''
-  /** What waits for a pause to end. */
+  /** The round trips that wait for a pause to end. */
   readonly pauses: (() => void)[] = []
 }
 
@@ -34,7 +34,7 @@ export class Network {
     running.run(process, () => void work())
   }
 
-  /** Holds a round trip of the process that runs. Whoever belongs to none is not held. */
+  /** Holds a round trip of the process that runs. One that belongs to none is not held. */
   hold<T>(
     keys: readonly string[],
     apply: () => Promise<T>,

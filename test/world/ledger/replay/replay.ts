@@ -116,7 +116,7 @@ export class Replay {
     }
   }
 
-  /** Begins a call of the product in an isolate. What it answers is told when it does. */
+  /** Begins a call of the product in an isolate. Its answer is told when it comes. */
   #start(actor: Actor, work: () => Promise<string>): void {
     const { process } = actor
     this.#network.run(process, async () => {
