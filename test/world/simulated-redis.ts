@@ -17,7 +17,8 @@ import {
   readSettlement,
   splitCall,
 } from './judges/script-calls.ts'
-import { ServerJudge, type Ledger } from './judges/server-judge.ts'
+import { ServerJudge } from './judges/server-judge.ts'
+import type { Ledger } from './judges/server-ledger.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 

@@ -1,56 +1,24 @@
 /* Holds each answer of a Redis to the definitions of the policies. */
-import {
-  Balance,
-  judgeBalance,
-  judgeGrant,
-  noBalances,
-  type BalanceTally,
-  type GrantCall,
-} from './balances.ts'
+import { Balance, judgeGrant, noBalances, type GrantCall } from './balances.ts'
 import { emptyCount, fits, type Charged, type Count } from './definitions.ts'
 import { lacksEnd } from './periods.ts'
 import { LineJudge } from './line-judge.ts'
 import { RolloutJudge } from './rollout-judge.ts'
-import { isBeside, isBucket, type Rule } from './rules.ts'
+import { RowJudge, type RowTally } from './row-judge.ts'
+import { isBeside, type Rule } from './rules.ts'
+import { copyOf, type Held, type Ledger } from './server-ledger.ts'
 import { ShareJudge } from './share-judge.ts'
 import type { Decided, Row, SettledCall } from './script-calls.ts'
 
-/** The units that are held of one policy. */
-interface HeldCharge extends Charged {
-  readonly key: string
-  readonly rule: Rule
-  /** False if the policy only observed this call. */
-  readonly enforced: boolean
-}
-
-/** A reservation or a block of a lease, as Redis knows it. */
-interface Held {
-  readonly at: number
-  /** The charges that it holds, by the position of their policy. 0 once it was given back. */
-  readonly charges: Map<number, HeldCharge>
-  /** The policies of who made it, by position. */
-  readonly rules: readonly Rule[]
-  state: 'open' | 'released' | 'settled'
-}
-
-/** Everything that the judge knows of a Redis at a moment. */
-export interface Ledger {
-  readonly counts: ReadonlyMap<string, { rule: Rule; count: Count }>
-  readonly held: ReadonlyMap<string, Held>
-}
-
 /** How often each thing was looked at: a judge that has seen nothing has proved nothing. */
-export interface ServerTally extends BalanceTally {
+export interface ServerTally extends RowTally {
   decisions: number
   denials: number
-  retries: number
   charges: number
   corrections: number
   releases: number
   fits: number
   rollouts: number
-  /** Decisions by callers that did not know when a period would end. */
-  endless: number
 }
 
 export class ServerJudge {
@@ -69,12 +37,11 @@ export class ServerJudge {
   readonly lines: LineJudge
   readonly shares: ShareJudge
   readonly #accuse: (what: string) => void
+  readonly #rows: RowJudge
   readonly #rollouts: RolloutJudge
   #counts = new Map<string, { rule: Rule; count: Count }>()
   /** The policy of each key that was ever counted. */
   readonly #rules = new Map<string, Rule>()
-  /** Limits that were set while it ran, by policy. */
-  readonly #allowed = new Map<string, Set<number>>()
   #held = new Map<string, Held>()
   /** All that was ever held, also what Redis has lost. */
   readonly #blocks = new Map<string, Held>()
@@ -85,6 +52,7 @@ export class ServerJudge {
 
   constructor(accuse: (what: string) => void) {
     this.#accuse = accuse
+    this.#rows = new RowJudge(this.tally, accuse)
     this.#rollouts = new RolloutJudge(accuse)
     this.lines = new LineJudge(accuse)
     this.shares = new ShareJudge(accuse)
@@ -92,8 +60,7 @@ export class ServerJudge {
 
   /** Notes a limit that the app may set. */
   allowLimit(policy: string, limit: number): void {
-    const limits = this.#allowed.get(policy) ?? new Set()
-    this.#allowed.set(policy, limits.add(limit))
+    this.#rows.allowLimit(policy, limit)
   }
 
   /** Judges a decision. `charges` are the units noted in its mark, by position. */
@@ -110,7 +77,7 @@ export class ServerJudge {
     for (const row of rows) {
       if (row.rule.kind === 'line') this.lines.decided(row, now, row.charged)
       if (row.rule.kind === 'share') {
-        this.#judgeLimit(row)
+        this.#rows.judgeLimit(row)
         this.shares.decided(row, now)
       }
     }
@@ -174,56 +141,10 @@ export class ServerJudge {
     this.#blocks.set(id, held)
   }
 
-  #judgeLimit({ rule, key, limit }: Row): void {
-    const whole = typeof rule.limit === 'number' ? [rule.limit] : Object.values(rule.limit)
-    // Shares have the limit of the policy that they stand beside.
-    const known = [...whole, ...(this.#allowed.get(rule.name.replace(/\.share$/, '')) ?? [])]
-    if (!known.some((one) => limitOfKey(rule, key, one) === limit)) {
-      this.#accuse(`${rule.name} was decided by a limit of ${limit}, which nobody has set`)
-    }
-  }
-
   #judgeRow(row: Row, now: number): void {
-    this.#judgeLimit(row)
-    const { rule, key, cost, limit, burst, ...replied } = row
-    if (this.#doubtful.has(key)) return
-    const count = this.#countOf(key, rule)
-    if (count instanceof Balance) {
-      return judgeBalance(count, row, now, this.tally, this.#accuse)
-    }
-    const asked = { cost, limit, burst }
-    const ends = row.ends ?? []
-    if (lacksEnd(count, { rule, key, ends }, now, this.#accuse)) {
-      this.tally.endless += 1
-      const { available, retryMs } = replied
-      if (replied.fits !== (cost === 0) || available !== 0 || retryMs !== 0) {
-        this.#accuse(`${rule.name} was decided without an end`)
-      }
-      return
-    }
-    const used = count.used(rule, now)
-    const most = isBucket(rule) ? burst : limit
-    const where = `${rule.name} (${rule.kind}, ${used} of ${most} used, cost ${cost})`
-    if (fits(rule, count, asked, now) !== replied.fits) {
-      this.#accuse(`${where} ${replied.fits ? 'was let in' : 'was denied'} against its definition`)
-    }
-    const available = Math.max(0, most - used)
-    if (replied.available !== available) {
-      this.#accuse(`${where} has ${available} left, not ${replied.available}`)
-    }
-    if (replied.fits || rule.kind === 'slots') return
-    this.tally.retries += 1
-    if (cost > most) {
-      if (replied.retryMs !== -1) this.#accuse(`${where} never fits, but is to be retried`)
-      return
-    }
-    if (limit === 0) return
-    const { retryMs } = replied
-    if (!fits(rule, count, asked, now + retryMs)) {
-      this.#accuse(`${where} does not fit after the ${retryMs} ms that were promised`)
-    } else if (fits(rule, count, asked, now + retryMs - 1)) {
-      this.#accuse(`${where} fits sooner than after ${retryMs} ms`)
-    }
+    const { key, rule } = row
+    this.#rows.judgeLimit(row)
+    if (!this.#doubtful.has(key)) this.#rows.judge(row, this.#countOf(key, rule), now)
   }
 
   /** More than was asked for is only granted where there is room. */
@@ -398,24 +319,5 @@ export class ServerJudge {
     this.#rules.set(key, rule)
     this.#counts.set(key, { rule, count })
     return count
-  }
-}
-
-/** Returns the limit of a key, which is a part of the policy's if the key is a stripe. */
-function limitOfKey({ stripes }: Rule, key: string, limit: number): number {
-  if (stripes === 1) return limit
-  const stripe = Number(/:(\d+)\/\d+$/.exec(key)?.[1])
-  const count = Math.max(1, Math.min(stripes, limit))
-  return Math.floor(limit / count) + (stripe < limit % count ? 1 : 0)
-}
-
-function copyOf({ counts, held }: Ledger) {
-  return {
-    counts: new Map(
-      Array.from(counts, ([key, { rule, count }]) => [key, { rule, count: count.copy() }] as const),
-    ),
-    held: new Map(
-      Array.from(held, ([id, one]) => [id, { ...one, charges: new Map(one.charges) }] as const),
-    ),
   }
 }
