@@ -34,73 +34,70 @@ const per = choice('For', { tenant: 'each tenant', global: 'everyone together' }
 /** The default unit is left out. */
 const unitOf = (value: string) => (value === 'request' ? undefined : value)
 const perOf = (value: string) => (value === 'tenant' ? ['tenant'] : 'global')
+const counted = { unit, per }
+const countedBy = (v: Values<typeof counted>) => ({ unit: unitOf(v.unit), per: perOf(v.per) })
 
 export const POLICY_KINDS = {
   window: kind({
     title: 'Sliding window',
     choose: 'A limit that must hold in any stretch of time, up to some thousands.',
-    fields: { limit, window, unit, per },
+    fields: { limit, window, ...counted },
     policy: (name, v) =>
       call('slidingWindow', {
         name,
         limit: v.limit,
         window: v.window,
-        unit: unitOf(v.unit),
-        per: perOf(v.per),
+        ...countedBy(v),
       }),
   }),
   counter: kind({
     title: 'Sliding window counter',
     choose: 'A limit of many thousands, in a few bytes. It is an estimate.',
-    fields: { limit, window, segments: number('Segments', '6'), unit, per },
+    fields: { limit, window, segments: number('Segments', '6'), ...counted },
     policy: (name, v) =>
       call('slidingWindowCounter', {
         name,
         limit: v.limit,
         window: v.window,
         segments: v.segments,
-        unit: unitOf(v.unit),
-        per: perOf(v.per),
+        ...countedBy(v),
       }),
   }),
   fixed: kind({
     title: 'Fixed window',
     choose: 'A quota of a fixed grid; twice the limit may pass around the border of two windows.',
-    fields: { limit, window, unit, per },
+    fields: { limit, window, ...counted },
     policy: (name, v) =>
       call('fixedWindow', {
         name,
         limit: v.limit,
         window: v.window,
-        unit: unitOf(v.unit),
-        per: perOf(v.per),
+        ...countedBy(v),
       }),
   }),
   session: kind({
     title: 'Window from first use',
     choose: 'An allowance that begins with the first request, such as one of five hours.',
-    fields: { limit, length: duration('Length', '5m'), unit, per },
+    fields: { limit, length: duration('Length', '5m'), ...counted },
     policy: (name, v) =>
       call('sessionWindow', {
         name,
         limit: v.limit,
         length: v.length,
-        unit: unitOf(v.unit),
-        per: perOf(v.per),
+        ...countedBy(v),
       }),
   }),
   bucket: kind({
     title: 'Token bucket',
     choose: 'A rate that allows a burst after a quiet time.',
-    fields: { limit, window, burst: optionalNumber('Burst', '20'), unit, per },
+    fields: { limit, window, burst: optionalNumber('Burst', '20'), ...counted },
     policy: (name, v) =>
       call('tokenBucket', {
         name,
         limit: v.limit,
         window: v.window,
         burst: v.burst,
-        unit: unitOf(v.unit),
-        per: perOf(v.per),
+        ...countedBy(v),
       }),
   }),
   leaky: kind({
@@ -111,8 +108,7 @@ export const POLICY_KINDS = {
       window,
       burst: number('Queue', '20'),
       wait: optionalDuration('Longest wait, or 0s', '10s'),
-      unit,
-      per,
+      ...counted,
     },
     policy: (name, v) =>
       call('leakyBucket', {
@@ -121,23 +117,20 @@ export const POLICY_KINDS = {
         window: v.window,
         burst: v.burst,
         wait: v.wait,
-        unit: unitOf(v.unit),
-        per: perOf(v.per),
+        ...countedBy(v),
       }),
   }),
   daily: kind({
     title: 'Daily cap',
     choose: 'A quota of each calendar day.',
-    fields: { limit: number('Limit', '500'), unit, per },
-    policy: (name, v) =>
-      call('dailyCap', { name, limit: v.limit, unit: unitOf(v.unit), per: perOf(v.per) }),
+    fields: { limit: number('Limit', '500'), ...counted },
+    policy: (name, v) => call('dailyCap', { name, limit: v.limit, ...countedBy(v) }),
   }),
   monthly: kind({
     title: 'Monthly cap',
     choose: 'A quota of each calendar month.',
-    fields: { limit: number('Limit', '5000'), unit, per },
-    policy: (name, v) =>
-      call('monthlyCap', { name, limit: v.limit, unit: unitOf(v.unit), per: perOf(v.per) }),
+    fields: { limit: number('Limit', '5000'), ...counted },
+    policy: (name, v) => call('monthlyCap', { name, limit: v.limit, ...countedBy(v) }),
   }),
   budget: kind({
     title: 'Budget in dollars',
