@@ -18,6 +18,7 @@ import { usage } from '@sluice/usage/report'
 import { afterEach, beforeEach, vi } from 'vitest'
 import { ACME, collectProblems } from '../support/limiters.ts'
 import { losingStore } from '../support/losing-store.ts'
+import { runTimersUntil } from '../support/timers.ts'
 import { NOON } from '../support/times.ts'
 
 /** Policies that hold all charges of a test. */
@@ -149,6 +150,6 @@ export function holdPauses(): void {
 /** Waits for work that pauses. Returns the error if it fails. */
 export async function finish<T>(work: Promise<T>): Promise<T | Error> {
   const done = work.catch((error: Error) => error)
-  await vi.runAllTimersAsync()
+  await runTimersUntil(done)
   return done
 }

@@ -2,6 +2,7 @@ import { StoreError, createLimiter, listen, manualClock, type Store } from '@slu
 import { memory } from '@sluice/core/memory'
 import { ModelCallDenied, modelHandler, modelPolicies, usd, type Usage } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
+import { runTimersUntil } from '../../support/timers.ts'
 import { NOON } from '../../support/times.ts'
 import { post, PRICES, QUESTION, subject, used } from '../doors.ts'
 import * as recorded from '../recordings.ts'
@@ -68,7 +69,7 @@ function setUpWith(
     call: async () => {
       vi.useFakeTimers({ toFake: ['setTimeout'] })
       await (await handle(post(QUESTION))).text()
-      await vi.runAllTimersAsync()
+      await runTimersUntil(Promise.all(works))
       await Promise.all(works)
       vi.useRealTimers()
       expect(faults).toEqual([])

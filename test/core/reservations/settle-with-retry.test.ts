@@ -1,6 +1,7 @@
 import { StoreError } from '@sluice/core'
 import { settleWithRetry } from '@sluice/core/reservations'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { runTimersUntil } from '../../support/timers.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }))
 afterEach(() => void vi.useRealTimers())
@@ -16,7 +17,7 @@ async function settleAfter(failures: number, error: Error) {
     () => 'settled',
     (thrown: unknown) => thrown,
   )
-  await vi.runAllTimersAsync()
+  await runTimersUntil(settling)
   return { times, outcome: await settling }
 }
 
