@@ -5,9 +5,12 @@ import { vi } from 'vitest'
  * another test in this process, whose store is gone, sends its usage again and again.
  */
 export async function runTimersUntil(work: Promise<unknown>): Promise<void> {
-  let isDone = false
-  const done = (): void => void (isDone = true)
-  void work.then(done, done)
-  while (!isDone) await vi.advanceTimersToNextTimerAsync()
+  const settled = work.then(
+    () => true,
+    () => true,
+  )
+  const isDone = (): Promise<boolean> =>
+    Promise.race([settled, vi.advanceTimersToNextTimerAsync().then(() => false)])
+  for (let done = false; !done;) done = await isDone()
   await vi.runOnlyPendingTimersAsync()
 }

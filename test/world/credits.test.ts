@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CALM } from './faults.ts'
 import type { Rule } from './judges/rules.ts'
+import { mutating } from './seeds.ts'
 import type { Setting } from './setting.ts'
 import { World, type Outcome } from './world.ts'
 
@@ -136,13 +137,6 @@ const RELEASE_MUTANTS: typeof MUTANTS = [
     '',
   ],
 ]
-
-const mutating =
-  (from: string, to: string) =>
-  (bundle: string): string => {
-    if (!bundle.includes(from)) throw new Error(`the bundle has no ${from}`)
-    return bundle.replaceAll(from, () => to)
-  }
 
 describe('in a world where anything can go wrong, a balance is what was granted, less what is used and held', () => {
   it('is held to its page', async () => {

@@ -6,6 +6,9 @@ import { World, type Outcome } from './world.ts'
 /** The decisions of each world in the gate. */
 export const DECISIONS = 2_000
 
+/** The worlds that a test tries to find a small one: more might take longer than the test may, and hide what was found. */
+const MOST_TRIES = 10
+
 /** The worlds of the gate have the seeds 1 to 30; `npm run test:nightly` goes on to 300. */
 export const WORLDS = Number(process.env['WORLD_SEEDS'] ?? 30)
 
@@ -14,7 +17,7 @@ export async function holds(seed: number, replace: Partial<Setting> = {}): Promi
   const options = { decisions: DECISIONS, replace }
   const outcome = await World.run(seed, options)
   if (outcome.violations.length === 0) return outcome
-  const small = await shrink(outcome, options)
+  const small = await shrink(outcome, options, MOST_TRIES)
   const changes = JSON.stringify(small.options.replace ?? {})
   throw new Error(
     `${outcome.violations.join('\n')}\nnpm run world -- --seed ${seed} --decisions ${small.options.decisions} --replace '${changes}' --trace`,
@@ -34,6 +37,14 @@ export function addCounts(
   for (const [what, count] of Object.entries(counts)) total[what] = (total[what] ?? 0) + count
 }
 
+/** Returns a change of the bundle: what stands there instead of a text. @throws Error When the bundle has no such text. */
+export const mutating =
+  (from: string, to: string) =>
+  (bundle: string): string => {
+    if (!bundle.includes(from)) throw new Error(`the bundle has no ${from}`)
+    return bundle.replaceAll(from, () => to)
+  }
+
 /**
  * Finds a violation in twelve worlds of a bundle with a mistake: a text, and what stands there instead. Returns those of
  * the first world that has some.
@@ -43,10 +54,7 @@ export async function violationsWith(
   to: string,
   replace: Partial<Setting>,
 ): Promise<readonly string[]> {
-  const mutate = (text: string): string => {
-    if (!text.includes(from)) throw new Error(`the bundle has no ${from}`)
-    return text.replaceAll(from, to)
-  }
+  const mutate = mutating(from, to)
   for (let seed = 1; seed <= 12; seed += 1) {
     const { violations } = await World.run(seed, { decisions: DECISIONS, mutate, replace })
     if (violations.length > 0) return violations

@@ -62,18 +62,19 @@ export interface Shrunk {
   readonly tried: number
 }
 
-/** Shrinks a world that has failed. */
+/** Shrinks a world that has failed, by so many tries at most. */
 export async function shrink(
   failed: Outcome,
   options: WorldOptions,
-  run: typeof World.run = World.run.bind(World),
+  most = Infinity,
 ): Promise<Shrunk> {
   const kind = kindOf(failed)
   let best: Shrunk = { options, outcome: failed, tried: 0 }
   let tried = 0
   const attempt = async (next: WorldOptions): Promise<boolean> => {
+    if (tried === most) return false
     tried += 1
-    const outcome = await run(failed.seed, next)
+    const outcome = await World.run(failed.seed, next)
     if (outcome.violations.length === 0 || kindOf(outcome) !== kind) return false
     best = { options: next, outcome, tried }
     return true
