@@ -24,7 +24,7 @@ Limits
                         app and server
   --against FILE        other limits, to compare with
   --except T1,T2        tenants that may be denied; all others count as normal
-  --balance AMOUNT      what each balance of credits begins with, such as 50 for $50; or by tenant: acme=50,beta=20, others 0
+  --balance AMOUNT      what each balance of credits begins with: 50 for $50, or by tenant: acme=50,beta=20 (others 0)
                         (default: policies of credits are left out)
   --suggest             also find the smallest limits that deny nobody but --except
   --env FILE            the variables that the environment lacks (default: .env.local, .dev.vars, .env)
