@@ -17,6 +17,9 @@ export const tenantOf = (job: number): string => `t${job % TENANTS}`
 /** The tokens that a job costs. */
 export const costOf = (job: number): number => 1 + (job % 5)
 
+/** The machine's time in milliseconds, the same for all processes: a correction of the time of day does not set it back. */
+export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6
+
 /** Opens the queue of one process. */
 export function openQueue(url: string, attempts = 1_000) {
   const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => 50 })

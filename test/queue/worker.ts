@@ -2,7 +2,7 @@
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { work } from '@sluice/queue'
-import { openQueue } from './limits.ts'
+import { monotonicMs, openQueue } from './limits.ts'
 
 const [url = '', logFile = '', seed = ''] = process.argv.slice(2)
 const log = openSync(logFile, 'a')
@@ -18,10 +18,10 @@ function draw(): number {
 const worker = work(
   queue,
   async ({ data, attempt }) => {
-    writeSync(log, `begin ${data} ${Date.now()} ${attempt}\n`)
+    writeSync(log, `begin ${data} ${monotonicMs()} ${attempt}\n`)
     await setTimeout(draw() * 40)
     const fails = draw() < 0.05
-    writeSync(log, `${fails ? 'fail' : 'end'} ${data} ${Date.now()} ${attempt}\n`)
+    writeSync(log, `${fails ? 'fail' : 'end'} ${data} ${monotonicMs()} ${attempt}\n`)
     if (fails) throw new Error('no luck')
   },
   { concurrency: 10, lookEvery: '1s' },
