@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { LogOptions } from '@sluice/replay'
+import { parseLog, type Call } from '@sluice/replay/parse'
 import { describe, expect, it } from 'vitest'
 import { tableOf } from '../../support/markdown.ts'
 import { readCalls } from '../support.ts'
@@ -140,6 +141,15 @@ describe.each(Object.entries(LOGS))('a log in the format %s', (_, { text, format
   it('has them zipped, too', async () => {
     const { calls } = await readCalls(gzipSync(text), { ...options, name: 'log.gz' })
     expect(calls).toHaveLength(CALLS.length)
+  })
+
+  it('has them after blank lines, as a file and as a text', async () => {
+    const late = `\n\r\n\n${text}`
+    const { calls } = await readCalls(late, options)
+    const parsed: Call[] = []
+    for await (const call of (await parseLog(late, options)).calls()) parsed.push(call)
+    expect(parsed).toEqual(calls)
+    expect(calls.map(({ at }) => at)).toEqual(expected.map(({ at }) => at))
   })
 
   it('counts what is no call', async () => {

@@ -44,7 +44,7 @@ async function readCalls(
 ): Promise<Call[]> {
   // Only a page that reads a log loads its parsers.
   const { parseLog } = await import('@sluice/replay/parse')
-  const { format } = await parseLog(text.trimStart())
+  const { format } = await parseLog(text)
   const calls: Call[] = []
   let malformed = 0
   let first: { readonly line: number; readonly reason: string } | undefined

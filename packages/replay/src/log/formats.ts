@@ -63,7 +63,9 @@ export async function shapeOf(
 
 function csvNames(start: string, delimiter: string): readonly string[] {
   try {
-    return parse(start, { bom: true, delimiter, to_line: 1, trim: true })[0] ?? []
+    return (
+      parse(start, { bom: true, delimiter, skip_empty_lines: true, to: 1, trim: true })[0] ?? []
+    )
   } catch {
     // The parser's own error quotes the line.
     throw invalidOption('log', 'has no line of column names. If it is not CSV, set "format"')
