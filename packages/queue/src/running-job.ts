@@ -95,12 +95,13 @@ export class RunningJob<Data> {
     const { signal } = this.#abort
     const charge = this.#charge as JobCharge
     try {
-      if (Date.now() > this.leaseEndsAt) {
-        this.abort('The lease of the job has ended')
-        throw signal.reason
-      }
       await delay(delayMs, signal)
       signal.throwIfAborted()
+      // A lease is renewed each third of it. One that is half over was not: another worker may get the job while it runs.
+      if (Date.now() > this.leaseEndsAt - this.#parts.leaseMs / 2) {
+        this.abort('The lease of the job was not renewed')
+        throw signal.reason
+      }
       const used = await handle(this.#job())
       const settlement = charge.settlement(used ?? undefined)
       return { kind: 'done', id: this.id, claim: this.claim, settlement }

@@ -1,0 +1,56 @@
+import { createLimiter, concurrency, dailyCap, type Store } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { limitedQueue, work } from '@sluice/queue'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Watched } from '../support/watched-store.ts'
+
+const acme = { tenant: 'acme' }
+
+/** A store that keeps its first decision back until `answer` is called. */
+class Slow extends Watched {
+  answer = (): void => {}
+  tellAsked = (): void => {}
+  readonly asked = new Promise<void>((resolve) => (this.tellAsked = resolve))
+
+  override async check(...[request]: Parameters<Store['check']>): ReturnType<Store['check']> {
+    const checked = super.check(request)
+    if (this.calls.decisions === 1) {
+      await new Promise<void>((resolve) => {
+        this.answer = resolve
+        this.tellAsked()
+      })
+    }
+    return checked
+  }
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+describe('a job with a lease of six seconds, none of which was renewed', () => {
+  it.each([
+    [2_900, 'begins', 1],
+    [3_100, 'begins once it has another lease', 2],
+    [6_100, 'begins once it has another lease', 2],
+  ])('%d ms after its claim %s', async (ms, _, decisions) => {
+    const store = new Slow(memory())
+    const limiter = createLimiter({
+      store,
+      policies: [
+        dailyCap({ name: 'daily', limit: 100, per: ['tenant'], unit: 'token' }),
+        concurrency({ name: 'inFlight', limit: 5, per: ['tenant'] }),
+      ],
+    })
+    const queue = limitedQueue(limiter, { name: 'q', lease: '6s' })
+    await queue.add('data', { subject: acme, cost: { token: 10 } })
+    let ran = 0
+    const worker = work(queue, () => void (ran += 1), { untilIdle: true })
+    await store.asked
+    vi.setSystemTime(Date.now() + ms)
+    store.answer()
+    await worker.ended
+    expect([ran, store.calls.decisions]).toEqual([1, decisions])
+    const { policies } = await limiter.peek(acme, { cost: { token: 0 } })
+    expect(policies.map(({ remaining }) => remaining)).toEqual([90, 5])
+  })
+})
