@@ -98,10 +98,7 @@ export class RunningJob<Data> {
       await delay(delayMs, signal)
       signal.throwIfAborted()
       // A lease is renewed each third of it. One that is half over was not: another worker may get the job while it runs.
-      if (Date.now() > this.leaseEndsAt - this.#parts.leaseMs / 2) {
-        this.abort('The lease of the job was not renewed')
-        throw signal.reason
-      }
+      if (Date.now() > this.leaseEndsAt - this.#parts.leaseMs / 2) return this.#givenBack(charge)
       const used = await handle(this.#job())
       const settlement = charge.settlement(used ?? undefined)
       return { kind: 'done', id: this.id, claim: this.claim, settlement }
@@ -145,7 +142,7 @@ export class RunningJob<Data> {
     }
   }
 
-  /** The result of a job whose worker stops: its units stay charged, its calls in flight are over. */
+  /** The result of a job that has not begun, or whose worker stops: its units stay charged, its calls in flight are over. */
   async #givenBack(charge: JobCharge): Promise<Result> {
     const held = await charge.keep().catch(() => undefined)
     return this.back('nobody', 0, held !== undefined, held)
