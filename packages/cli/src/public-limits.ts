@@ -118,9 +118,14 @@ function periodOf(rule: Rule): string {
   return `per ${lengthOf(rule)}${zoneText({ algorithm, windowMs, calendar })}`
 }
 
-function lengthOf({ reason, windowMs, calendar }: Rule): string {
+function lengthOf({ reason, windowMs, calendar, algorithm }: Rule): string {
   if (reason === 'monthly_quota_exceeded' || (calendar && windowMs === 31 * DAY_MS)) return 'month'
-  return calendar && windowMs >= YEAR_MS ? 'year' : timeText(windowMs)
+  if (calendar && windowMs >= YEAR_MS) return 'year'
+  // Seven days from a Thursday, as the epoch begins, are not what a customer calls a week.
+  const isFixed = !calendar && hasDays(algorithm, windowMs)
+  return isFixed && windowMs > DAY_MS
+    ? `${NUMBER.format(windowMs / DAY_MS)} days`
+    : timeText(windowMs)
 }
 
 /** Returns the zone in which the days of a period begin. Windows that slide have none. */
@@ -130,7 +135,11 @@ function zoneText({
   calendar,
 }: Pick<Rule, 'algorithm' | 'windowMs' | 'calendar'>): string {
   if (calendar) return calendar.zone === undefined ? OF_CUSTOMER : ` (${calendar.zone})`
-  return algorithm.traits?.windowEnd && windowMs % DAY_MS === 0 ? ' (UTC)' : ''
+  return hasDays(algorithm, windowMs) ? ' (UTC)' : ''
 }
+
+/** Returns true if all owners' windows begin at the same midnights. */
+const hasDays = ({ traits }: Rule['algorithm'], windowMs: number): boolean =>
+  traits?.windowEnd !== undefined && windowMs % DAY_MS === 0
 
 const OF_CUSTOMER = " in the customer's time zone"

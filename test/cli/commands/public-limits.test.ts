@@ -67,6 +67,10 @@ describe('the table of limits for customers', () => {
       "core.fixedWindow({ name, limit, window: '90s', per })",
       'Requests per 90 seconds | tenant | 60',
     ],
+    [
+      "core.fixedWindow({ name, limit, window: '7d', per })",
+      'Requests per 7 days (UTC) | tenant | 60',
+    ],
     ['core.dailyCap({ name, limit, per })', 'Requests per day (UTC) | tenant | 60'],
     ['core.monthlyCap({ name, limit, per })', 'Requests per month (UTC) | tenant | 60'],
     [
