@@ -107,6 +107,20 @@ const ROWS: Record<
     inner: () => fileStore(join(folder, `counts-${(files += 1)}`)),
     isInTurn: true,
   },
+  'leases, over a cache of denials': {
+    make: (store) => leased(cacheDenials(store), { fetchAhead: false }),
+    policies: LEASED,
+    isInTurn: true,
+  },
+  'leases that fetch ahead, over a cache of denials': {
+    make: (store) => leased(cacheDenials(store)),
+    policies: LEASED,
+    isInTurn: true,
+  },
+  'a wrapper that rewrites entries, over a cache of denials': {
+    make: (store) => halving(cacheDenials(store)),
+    isInTurn: true,
+  },
   'a wrapper that rewrites entries': {
     make: halving,
     isInTurn: true,

@@ -4,6 +4,7 @@ import { assertKnownOptions, assertPositiveInteger } from '../internal/validatio
 import { noteWrapper } from '../internal/wrappers.ts'
 import { clockOf, DenialMemory } from './denial-memory.ts'
 import {
+  alternativesOf,
   assertStore,
   decisionsOf,
   type Store,
@@ -46,7 +47,8 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
 
   function find(request: StoreRequest, now: number, hasFailed: boolean): StoreReply | undefined {
     const look = (one: StoreRequest): StoreReply | undefined => denials.find(one, now, hasFailed)
-    return request.alternatives ? request.alternatives.kind.known(request, look) : look(request)
+    const alternatives = alternativesOf(request)
+    return alternatives ? alternatives.kind.known(request, look) : look(request)
   }
 
   function learn(request: StoreRequest, reply: StoreReply, sentAt: number, changes: number): void {

@@ -215,9 +215,16 @@ export function assertStore(option: string, value: unknown): Store {
 export const badReply = (status?: number): StoreError =>
   new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
 
+/** Returns the alternatives of a request. `undefined` if a store around has replaced its entries, which are then asked alone. */
+export const alternativesOf = ({
+  alternatives,
+  entries,
+}: StoreRequest): Alternatives | undefined =>
+  alternatives?.all[0]?.entries === entries ? alternatives : undefined
+
 /** Returns the decisions of a request: its alternatives, or itself. */
 export const decisionsOf = (request: StoreRequest): readonly Alternative[] =>
-  request.alternatives?.all ?? [request]
+  alternativesOf(request)?.all ?? [request]
 
 /** Returns true if a record is not as the decision expects, so nothing may be charged. */
 export const isOutdated = (reads: readonly RecordRead[], values: StoreReply['values']): boolean =>

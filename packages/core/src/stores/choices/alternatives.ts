@@ -1,6 +1,11 @@
 /* The decision over alternatives as stores make it: two twins that must agree. */
 import type { LuaOperationKind } from '../../lua/twins.ts'
-import type { AlternativesKind, StoreReply, StoreRequest } from '../store.ts'
+import {
+  alternativesOf,
+  type AlternativesKind,
+  type StoreReply,
+  type StoreRequest,
+} from '../store.ts'
 import { invalidOption } from '../../internal/validation.ts'
 import { parseCheckReply, scriptName } from '../../lua/call.ts'
 import { joinCalls, type JoinedCalls } from '../../lua/joined-calls.ts'
@@ -12,8 +17,8 @@ import { Tries, type ChoiceRequest } from './tries.ts'
 
 export const CHOICES: AlternativesKind = {
   operation(request) {
+    if (!alternativesOf(request)) return undefined
     const given = request as ChoiceRequest
-    if (!isAsMade(given)) return undefined
     let joined: JoinedCalls | undefined
     const join = (): JoinedCalls => (joined ??= joinCalls(toTry(given)))
     const data: Choosing = { request: given, join }
@@ -44,15 +49,13 @@ export const CHOICES: AlternativesKind = {
       throw invalidOption('choices', rule)
     }
     const isServed = all.some(({ entries }) => entries.some(({ policy }) => isLeased(policy)))
-    const isOne = isAsMade(given) && !isServed && given.entries.length > 0
+    const isOne = alternativesOf(given) && !isServed && given.entries.length > 0
     return isOne ? { ...given.alternatives, all } : undefined
   },
 
   data(request, dataOf) {
-    const given = request as ChoiceRequest
-    if (!isAsMade(given)) return undefined
-    const { all, denied } = given.alternatives
-    return { all: all.map((one) => dataOf(one)), denied }
+    const made = alternativesOf(request)
+    return made && { all: made.all.map((one) => dataOf(one)), denied: made.denied }
   },
 
   known(request, find) {
@@ -71,10 +74,6 @@ export const CHOICES: AlternativesKind = {
     return { ...tries.reply(), now: last?.now ?? request.now }
   },
 }
-
-/** Returns false if a store around has replaced the entries. */
-const isAsMade = ({ alternatives, entries }: ChoiceRequest): boolean =>
-  alternatives.all[0]?.entries === entries
 
 interface Choosing {
   readonly request: ChoiceRequest
