@@ -57,6 +57,20 @@ const FOUND: Readonly<Record<string, Found>> = {
       'id: blocks.id, reads: []': 'id: blocks.id, reads: [], startedAt: Date.now()',
     },
   },
+  'a cache of denials below leases is asked for the entries that they leave, not for the choices of the call':
+    {
+      seed: 291,
+      decisions: 100,
+      replace: {
+        ...SMALL,
+        isolates: 2,
+        releases: false,
+        weather: { ...CALM, incidentMs: 10_000 },
+      },
+      mend: {
+        'const alternatives = alternativesOf(request);': 'const { alternatives } = request;',
+      },
+    },
 }
 
 it.each(Object.entries(FOUND))('%s', async (_, { seed, decisions, replace, mend }) => {
