@@ -18,6 +18,9 @@ const SKEWS = [0, 40, 1_000, 5_000, 600_000]
 /** Where periods have calendars, some are off by days: they know no end of the one that runs. */
 const [DAYS_MS, DAYS_CHANCE] = [4 * 86_400_000, 0.1]
 
+/** The place of a choice in its call, which the id of each but the first ends with. */
+const positionOf = (id: string): number => Number(/C(\d+)$/.exec(id)?.[1] ?? 0)
+
 export class Process {
   readonly name: string
   readonly region: 'r1' | 'r2'
@@ -60,8 +63,9 @@ export class Process {
       if (!call) return
       for (const [position, id] of ids.entries()) {
         calls.set(id, call)
-        // Asked alone, after the others, it is still the same choice.
-        if (!call.positions.has(id)) call.positions.set(id, position)
+        // Asked alone, after the others, it is still the same choice. A cache may have answered for those before it.
+        const place = ids.length === 1 ? positionOf(id) : position
+        if (!call.positions.has(id)) call.positions.set(id, place)
       }
     }
     this.#isolate = createIsolate(create, {
