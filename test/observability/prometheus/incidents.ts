@@ -111,7 +111,7 @@ export const INCIDENTS: readonly Case[] = [
   {
     name: 'clients that leave their line',
     hasLines: true,
-    fault: { waits: 'in vain', times: 2.5 },
+    fault: { waits: 'in vain', times: 2 },
     alerts: ['SluiceWaitsGivenUp'],
     incident: (minute) => ({
       ...minute,
@@ -137,7 +137,7 @@ export const INCIDENTS: readonly Case[] = [
   {
     name: 'an upstream that fails for long',
     hasLines: true,
-    fault: { failsUpstream: true, times: 2.5 },
+    fault: { failsUpstream: true, times: 2 },
     alerts: ['SluiceLimitCut'],
     incident: (minute) => ({
       ...minute,

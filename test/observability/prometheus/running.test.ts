@@ -32,8 +32,9 @@ const FAST_RULES = readFileSync(ALERTS, 'utf8')
   // A long wait: the bucket that is the nearest to a hundredth of 30 s.
   .replace('le=~"30([.]0)?"', 'le="0.5"')
 
-/** The calls of a service in a tenth of a second: fewer than the rule for unusual traffic looks at. */
+/** The calls of a service in a tick: fewer than the rule for unusual traffic looks at. */
 const CALLS = 2
+const TICK_MS = 100
 
 const ACME = { tenant: 'acme', plan: 'usual' }
 
@@ -159,7 +160,11 @@ it.skipIf(!PROMETHEUS)(
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as { port: number }
-    const ticks = setInterval(() => services.forEach((service) => service.tick()), 100)
+    // A busy machine leaves out calls of a timer: their traffic comes late, but it comes.
+    let ticked = performance.now()
+    const ticks = setInterval(() => {
+      for (; ticked < performance.now(); ticked += TICK_MS) services.forEach((one) => one.tick())
+    }, TICK_MS)
     try {
       const options = { jobs: [...services.keys()], interval: '500ms', rules: FAST_RULES }
       await using prometheusServer = await startPrometheus(port, options)
