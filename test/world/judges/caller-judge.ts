@@ -173,9 +173,10 @@ export class CallerJudge {
     }
   }
 
-  /** Notes a denial by Redis, of which a caller that goes on is told later. */
-  notCharged({ isolate, kind }: Call, now: number): void {
-    if (kind === 'reserve' || kind === 'model') this.#denials.set(isolate, now)
+  /** Notes a denial by Redis, of which a caller that goes on is told later, or not if another choice is let through. */
+  notCharged({ isolate, kind, positions }: Call, now: number): void {
+    const hasChoices = kind === 'check' && positions.size > 1
+    if (kind === 'reserve' || kind === 'model' || hasChoices) this.#denials.set(isolate, now)
   }
 
   #judgeCached(call: Call, now: number): void {
