@@ -263,4 +263,24 @@ describe('over REST', () => {
     await together()
     expect(own.local.requests - before).toBe(3)
   })
+
+  it('batches send the first choices of calls behind leases together, as any entries', async () => {
+    const { url, token } = own.local
+    const options = { url, token, prefix: freshPrefix(), timeoutMs: 30_000, pipeline: false }
+    const store = leased(batched(upstash(options)), { fetchAhead: false })
+    const limiter = limiterOn(store, manualClock(NOON), LEASED)
+    const trips: number[] = []
+    // Each takes a larger block of units, until one serves all of the next.
+    for (const model of [0, 2, 4, 6, 8]) {
+      const before = own.local.requests
+      const ask = () =>
+        checkAtOnce(limiter, [
+          [model, 1],
+          [model + 1, 1],
+        ])
+      await Promise.all([ask(), ask()])
+      trips.push(own.local.requests - before)
+    }
+    expect(Math.min(...trips)).toBe(1)
+  })
 })

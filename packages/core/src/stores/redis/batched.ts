@@ -1,6 +1,6 @@
 /* The function `batched`: a store around a store in Redis that makes the decisions of one moment in one script call. */
 import type { Operation, Store, StoreReply, StoreRequest } from '../store.ts'
-import { assertStore } from '../store.ts'
+import { alternativesOf, assertStore } from '../store.ts'
 import { RedisError } from './transport.ts'
 import { endOfTurn } from '../../internal/end-of-turn.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
@@ -97,7 +97,7 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
     check(request) {
       const place = store.placeOf?.(request)
       const spansPlaces = store.placeOf !== undefined && place === undefined
-      if (!sharesPromises() || spansPlaces || request.alternatives) return store.check(request)
+      if (!sharesPromises() || spansPlaces || alternativesOf(request)) return store.check(request)
       return new Promise((resolve, reject) => {
         const name = `${scriptName(request)} ${place}`
         const batch = batchFor(name, request)
