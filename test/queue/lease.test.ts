@@ -1,4 +1,4 @@
-import { createLimiter, concurrency, dailyCap, type Store } from '@sluice/core'
+import { createLimiter, concurrency, dailyCap, leakyBucket, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { limitedQueue, work } from '@sluice/queue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -53,4 +53,30 @@ describe('a job with a lease of six seconds, none of which was renewed', () => {
     const { policies } = await limiter.peek(acme, { cost: { token: 0 } })
     expect(policies.map(({ remaining }) => remaining)).toEqual([90, 5])
   })
+})
+
+/** A store after whose second decision a machine stands still for so long. */
+class Paused extends Watched {
+  override async check(...[request]: Parameters<Store['check']>): ReturnType<Store['check']> {
+    const reply = await super.check(request)
+    if (this.calls.decisions === 2) setImmediate(() => vi.setSystemTime(Date.now() + 6_100))
+    return reply
+  }
+}
+
+it('a job whose lease ends while a limit delays it begins once it has another', async () => {
+  const store = new Paused(memory())
+  const limiter = createLimiter({
+    store,
+    policies: [
+      leakyBucket({ name: 'turns', limit: 1, window: '50ms', burst: 10, per: ['tenant'] }),
+      concurrency({ name: 'inFlight', limit: 5, per: ['tenant'] }),
+    ],
+  })
+  await limiter.check(acme)
+  const queue = limitedQueue(limiter, { name: 'q', lease: '6s' })
+  await queue.add('data', { subject: acme })
+  let ran = 0
+  await work(queue, () => void (ran += 1), { untilIdle: true }).ended
+  expect([ran, store.calls.decisions]).toEqual([1, 3])
 })

@@ -135,22 +135,23 @@ interface Run {
 /** Returns the runs that were going on at each begin of one. */
 function crowdsOf(logs: readonly { lines: readonly LogLine[]; diedAt: number }[]): Run[][] {
   const runs = logs.flatMap(({ lines, diedAt }, process) => {
-    const open = new Map<number, number>()
-    const ended: Run[] = []
+    const own: { job: number; process: number; from: number; to: number }[] = []
     for (const { act, job, at } of lines) {
-      if (act === 'begin') {
-        open.set(job, at)
-        continue
+      if (act === 'begin') own.push({ job, process, from: at, to: diedAt })
+      else {
+        // A process may have lost a job and got it again: the run that began first ends first.
+        const run = own.find((one) => one.job === job && one.to === diedAt)
+        if (!run) throw new Error(`job ${job} ended in process ${process} without a begin`)
+        run.to = at
       }
-      ended.push({ job, process, from: open.get(job) ?? NaN, to: at })
-      open.delete(job)
     }
-    return ended.concat(Array.from(open, ([job, from]) => ({ job, process, from, to: diedAt })))
+    return own
   })
-  const sorted = runs.toSorted((a, b) => a.from - b.from)
   let going: Run[] = []
-  return sorted.map((run) => {
-    going = going.filter(({ to }) => to > run.from).concat(run)
-    return going
-  })
+  return runs
+    .toSorted((a, b) => a.from - b.from)
+    .map((run) => {
+      going = going.filter(({ to }) => to > run.from).concat(run)
+      return going
+    })
 }
