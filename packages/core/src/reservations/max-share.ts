@@ -1,5 +1,5 @@
 import type { Finding } from '../algorithms/algorithm.ts'
-import type { Entry, StoreRequest } from '../stores/store.ts'
+import type { Alternative, Entry } from '../stores/store.ts'
 import { decidedBy, type LimiterRuntime } from '../limiter/runtime.ts'
 import { assertShare } from '../internal/validation.ts'
 
@@ -11,21 +11,25 @@ import { assertShare } from '../internal/validation.ts'
  */
 export function limitedToShare(runtime: LimiterRuntime, maxShare = 1): LimiterRuntime {
   assertShare('maxShare', maxShare)
-  return maxShare === 1 ? runtime : decidedBy(runtime, (request) => limitShare(request, maxShare))
-}
-
-function limitShare(request: StoreRequest, maxShare: number): StoreRequest {
-  const { fit } = request
-  const counted = request.entries.filter(
-    ({ policy: { unit, algorithm } }) =>
-      unit !== 'request' && unit !== 'call' && !algorithm.traits?.balance,
+  if (maxShare === 1) return runtime
+  function limited<One extends Alternative>(one: One): One {
+    const { entries, fit } = one
+    const rooms = entries.map(({ burst, policy: { unit, algorithm } }) => {
+      const isFree = unit === 'request' || unit === 'call' || algorithm.traits?.balance
+      return { available: isFree ? Infinity : Math.floor(burst * maxShare) } as Finding
+    })
+    return {
+      ...one,
+      // A cost above the limit never fits.
+      entries: entries.map((entry, at): Entry => {
+        const isAbove = entry.cost > (rooms[at] as Finding).available
+        return isAbove ? { ...entry, cost: entry.burst + 1 } : entry
+      }),
+      fit: fit && { ...fit, most: fit.kind.grant(fit, entries, rooms) },
+    }
+  }
+  return decidedBy(
+    runtime,
+    (request) => request.alternatives?.kind.each(request, limited) ?? limited(request),
   )
-  const rooms = counted.map(({ burst }) => ({ available: Math.floor(burst * maxShare) }) as Finding)
-  // A cost above the limit never fits.
-  const entries = request.entries.map((entry): Entry => {
-    const room = rooms[counted.indexOf(entry)]
-    return room && entry.cost > room.available ? { ...entry, cost: entry.burst + 1 } : entry
-  })
-  const lowered = fit && { ...fit, most: fit.kind.grant(fit, counted, rooms) }
-  return { ...request, entries, fit: lowered }
 }

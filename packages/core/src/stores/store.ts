@@ -80,6 +80,8 @@ export interface AlternativesKind {
       readonly ofKey: (key: string) => string
     },
   ): Alternatives | undefined
+  /** Returns the request with `change` made in each of them. */
+  each(request: StoreRequest, change: (one: Alternative) => Alternative): StoreRequest
   /** Returns them as data, for a store that sends them to its place. `undefined` as for `operation`. */
   data(request: StoreRequest, dataOf: (one: Alternative) => object): object | undefined
   /**

@@ -53,6 +53,12 @@ export const CHOICES: AlternativesKind = {
     return isOne ? { ...given.alternatives, all } : undefined
   },
 
+  each(request, change) {
+    const { alternatives } = request as ChoiceRequest
+    const all = alternatives.all.map(change)
+    return { ...request, ...all[0], alternatives: { ...alternatives, all } }
+  },
+
   data(request, dataOf) {
     const made = alternativesOf(request)
     return made && { all: made.all.map((one) => dataOf(one)), denied: made.denied }
