@@ -98,6 +98,7 @@ class Swarm {
       this.#assertSound()
       const share = this.#decided() / decisions
       while (this.#killed < Math.min(kills, Math.floor(share * (kills + 1)))) {
+        if (!this.#hasDecided(this.#running[0])) break
         await this.#killOldest()
       }
       while (this.#resets.length < Math.min(resets, Math.floor(share * (resets + 1)))) {
@@ -149,6 +150,11 @@ class Swarm {
       if (code !== 0 && code !== null) this.#failure = `A process ended with ${code}`
       this.#wake?.()
     })
+  }
+
+  /** Others may make all decisions while a process begins: one that has no leases yet is not killed. */
+  #hasDecided(child: ChildProcess | undefined): boolean {
+    return child !== undefined && this.#counts.has(child)
   }
 
   /** Kills the process that has run longest, in the middle of its leases, and starts another. */

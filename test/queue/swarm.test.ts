@@ -4,7 +4,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -78,7 +78,8 @@ it(
         const left = counts.waiting + counts.delayed + counts.running
         if (left === 0 && killed === PARTS - 1) break
         const isDue = killed < PARTS - 1 && JOBS - left > (killed + 1) * (JOBS / PARTS)
-        const [victim] = living()
+        // One that has not begun yet has nothing to lose.
+        const victim = living().find(({ file }) => existsSync(file))
         if (isDue && victim) {
           victim.child.kill('SIGKILL')
           await once(victim.child, 'exit')
