@@ -45,22 +45,18 @@ export class Block {
    * Counts the end of one. After the last, gives back what all of them have left: a mark is settled once. In the
    * background, and never repeated: what is lost on the way stays charged.
    */
-  release(): Promise<void> {
+  release(): Promise<void> | undefined {
     this.#users -= 1
-    if (this.#users > 0) return Promise.resolve()
-    const returning = this.#close()
-    runInBackground(returning)
-    return returning
-  }
-
-  async #close(): Promise<void> {
+    if (this.#users > 0) return undefined
     this.isClosed = true
     const unused = this.#leases.filter(({ left }) => left > 0)
-    if (unused.length === 0) return
+    if (unused.length === 0) return undefined
     const charges = unused.map(({ entry, units: reserved, left }) => {
       return { entry, reserved, actual: reserved - left }
     })
-    await correctCharges(this.#store, this.request, charges)
+    const returning = correctCharges(this.#store, this.request, charges)
+    runInBackground(returning)
+    return returning
   }
 }
 

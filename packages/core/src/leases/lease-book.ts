@@ -236,8 +236,9 @@ export class LeaseBook {
 function blocksFor(requests: readonly BlockRequest[], id: string): PendingBlocks {
   const callMs = Math.max(0, ...requests.map(({ keyLeases }) => keyLeases.heldMs))
   const heldMs = callMs + Math.max(0, ...requests.map(({ terms }) => terms.durationMs))
-  const isOne = ({ wanted: { ahead, waiting } }: BlockRequest): boolean => ahead + waiting === 1
-  if (callMs === 0 && requests.every(isOne)) return { id, requests, heldMs }
+  const canReturn = ({ wanted: { ahead, waiting }, isPrefetch }: BlockRequest): boolean =>
+    isPrefetch || ahead + waiting > 1
+  if (callMs === 0 && !requests.some(canReturn)) return { id, requests, heldMs }
   const wanted = Object.fromEntries(requests.map(({ entry, wanted: own }) => [entry.index, own]))
   const mark = keepingMark(id, heldMs + RETURN_WITHIN_MS)
   return { id, requests, heldMs, mark, fit: blockFit(wanted) }

@@ -12,8 +12,6 @@ export interface LocalPart {
   readonly rest: readonly Entry[]
   /** The leases that have charged their part. */
   readonly served: readonly Served[]
-  /** Returns the units to their leases, because the decision is not allowed. */
-  putBack(): void
 }
 
 /**
@@ -40,14 +38,12 @@ export function serveLocally(
       served.push({ lease, entry })
     }
   }
-  return {
-    verdicts,
-    rest,
-    served,
-    putBack: () => {
-      for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
-    },
-  }
+  return { verdicts, rest, served }
+}
+
+/** Returns units to their leases, because the decision is not allowed. */
+export function putBack(served: readonly Served[]): void {
+  for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
 }
 
 /** Returns the entries of a request with the cost of the quantity that is granted. */
@@ -79,16 +75,31 @@ export async function decideRest(
     const whole = verdicts as Verdict[]
     return [{ source: 'lease', now: now.wall, verdicts: whole, values: NO_VALUES }, true]
   }
-  let isAllowed = false
+  return holding(local.served, async () => {
+    let isAllowed = false
+    try {
+      const reply = await decide()
+      // A store that decided without counting gives no verdicts.
+      const isWhole = reply.verdicts.length === rest.length
+      isAllowed = isWhole && !isDenied(rest, reply.verdicts) && !isOutdated(reads, reply.values)
+      const whole = isWhole ? merge(verdicts, reply.verdicts, isAllowed) : reply.verdicts
+      return [{ ...reply, verdicts: whole }, isAllowed]
+    } finally {
+      if (!isAllowed) putBack(local.served)
+    }
+  })
+}
+
+/** Keeps the blocks of these leases open during `work`: units that are put back later than that are lost. */
+export async function holding<Result>(
+  served: readonly Served[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (const { lease } of served) lease.block.hold()
   try {
-    const reply = await decide()
-    // A store that decided without counting gives no verdicts.
-    const isWhole = reply.verdicts.length === rest.length
-    isAllowed = isWhole && !isDenied(rest, reply.verdicts) && !isOutdated(reads, reply.values)
-    if (!isWhole) return [reply, false]
-    return [{ ...reply, verdicts: merge(verdicts, reply.verdicts, isAllowed) }, isAllowed]
+    return await work()
   } finally {
-    if (!isAllowed) local.putBack()
+    for (const { lease } of served) void lease.block.release()
   }
 }
 

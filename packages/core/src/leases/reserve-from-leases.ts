@@ -6,7 +6,14 @@ import type { LeaseBook } from './lease-book.ts'
 import { HeldCalls, MAX_HELD_MS, type Settling } from './held-calls.ts'
 import { heldMark } from './held-mark.ts'
 import { isLeased } from './lease.ts'
-import { atFinalCost, chargedAt, decideRest, type LocalPart } from './local-part.ts'
+import {
+  atFinalCost,
+  chargedAt,
+  decideRest,
+  holding,
+  putBack,
+  type LocalPart,
+} from './local-part.ts'
 import { momentOf, type Serving } from './serving.ts'
 
 /** The part of a leased store that serves reservations. The option `reservations` of `leased` takes it. */
@@ -47,19 +54,19 @@ class LeasedCalls {
       const missing = local.rest.filter(isLeased)
       if (missing.length === 0) return this.#reserveFrom(local, request, mark, now)
       const blocks = this.#book.requestForCalls(missing, heldMs, startedAt, now)
-      local.putBack()
+      putBack(local.served)
       if (blocks.requests.length > 0) await this.#serving.takeBlocks(blocks, request, now)
       if (blocks.requests.length < missing.length) return this.#store.check(request)
       return this.#serving.serve(atMost, heldMs, (again, later) => {
         if (!again.rest.some(isLeased)) return this.#reserveFrom(again, request, mark, later)
-        again.putBack()
+        putBack(again.served)
         return this.#store.check(request)
       })
     })
   }
 
   /** Decides a reservation of which leases have served the leased policies, with what it costs at most. */
-  async #reserveFrom(
+  #reserveFrom(
     local: LocalPart,
     request: StoreRequest,
     mark: SettlementMark<number>,
@@ -72,9 +79,7 @@ class LeasedCalls {
       (entry) => !served.some((one) => one.entry.index === entry.index),
     )
     this.#serving.fetchAhead(served, request, now)
-    // Blocks stay open meanwhile.
-    for (const { lease } of served) lease.block.hold()
-    try {
+    return holding(served, async () => {
       const isInStore = rest.length > 0
       const counted = isInStore && {
         mark: heldMark(mark, request.entries, served),
@@ -90,9 +95,7 @@ class LeasedCalls {
         this.#calls.add(id, atFinalCost(served, charged), isInStore, mark.data, now)
       }
       return { ...reply, granted }
-    } finally {
-      for (const { lease } of served) void lease.block.release()
-    }
+    })
   }
 
   /** Settles a reservation. Returns `undefined` if no lease has served it. */

@@ -5,7 +5,7 @@ import type { LeaseBook, PendingBlocks, Served } from './lease-book.ts'
 import { systemClock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
 import { sharesPromises } from '../internal/runtime.ts'
-import { decideRest, serveLocally, type LocalPart } from './local-part.ts'
+import { decideRest, putBack, serveLocally, type LocalPart } from './local-part.ts'
 
 /** The most blocks that a decision waits for: the first may have been taken before many others came. */
 const MAX_WAITS = 2
@@ -57,7 +57,7 @@ export class Serving {
     while (waitsLeft > 0) {
       const wait = this.#book.waitFor(local.rest, startedAt, now)
       if (!wait) break
-      local.putBack()
+      putBack(local.served)
       waitsLeft = (await wait.ended) ? waitsLeft - 1 : 0
       wait.leave()
       now = momentOf(request)

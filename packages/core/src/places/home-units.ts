@@ -11,7 +11,14 @@ import { sharesPromises } from '../internal/runtime.ts'
 import { HeldCalls, MAX_HELD_MS, type Settling } from '../leases/held-calls.ts'
 import { heldMark } from '../leases/held-mark.ts'
 import { LeaseBook } from '../leases/lease-book.ts'
-import { atFinalCost, chargedAt, serveLocally, type LocalPart } from '../leases/local-part.ts'
+import {
+  atFinalCost,
+  chargedAt,
+  holding,
+  putBack,
+  serveLocally,
+  type LocalPart,
+} from '../leases/local-part.ts'
 import { momentOf, Serving } from '../leases/serving.ts'
 import { isKept } from '../reservations/mark.ts'
 import { isDenied, isOutdated } from '../stores/store.ts'
@@ -50,8 +57,8 @@ export class HomeUnits {
   async decide(request: StoreRequest): Promise<StoreReply> {
     const decision = this.#divide(request)
     const { atHome, heldMs } = decision
-    return this.#serving.serve(atHome, heldMs, async (local, now) =>
-      this.#complete(decision, await this.#takeMissing(decision, local, now), now),
+    return this.#serving.serve(atHome, heldMs, (local, now) =>
+      this.#decideWith(decision, local, now),
     )
   }
 
@@ -92,9 +99,9 @@ export class HomeUnits {
     }
   }
 
-  /** Takes the units that no lease has served from home. */
-  async #takeMissing(decision: PlaceDecision, first: LocalPart, now: Moment): Promise<HomePart> {
-    const { request, atHome, heldMs } = decision
+  /** Decides with what leases have served, and with units that it takes from home for the rest. */
+  async #decideWith(decision: PlaceDecision, first: LocalPart, now: Moment): Promise<StoreReply> {
+    const { atHome, heldMs } = decision
     let local = first
     let served = now
     this.#serving.fetchAhead(local.served, atHome, now)
@@ -102,26 +109,39 @@ export class HomeUnits {
       const missing = local.rest.filter(({ enforced }) => enforced)
       const blocks = this.#book.requestForCalls(missing, heldMs, atHome.startedAt, now)
       if (blocks.requests.length > 0) {
-        local.putBack()
+        putBack(local.served)
         await this.#serving.takeBlocks(blocks, atHome, now)
         served = momentOf(atHome)
         local = serveLocally(this.#book, atHome, heldMs, served)
       }
     }
+    return holding(local.served, async () => {
+      const part = await this.#takeMissing(decision, local, served, now)
+      return this.#complete(decision, part, now)
+    })
+  }
+
+  /** Takes the units that no lease has served from home. */
+  async #takeMissing(
+    decision: PlaceDecision,
+    local: LocalPart,
+    servedAt: Moment,
+    now: Moment,
+  ): Promise<HomePart> {
     const part: HomePart = {
-      verdicts: verdictsOf(atHome.entries, local.verdicts),
+      verdicts: verdictsOf(decision.atHome.entries, local.verdicts),
       served: local.served,
       ownLeases: [],
       isDenied: false,
-      granted: request.fit?.most ?? 0,
+      granted: decision.request.fit?.most ?? 0,
       source: 'lease',
-      decidedAt: served.wall,
+      decidedAt: servedAt.wall,
     }
     if (local.rest.length === 0) return part
     try {
       return await takeFromHome(this.#home, this.#verdicts, decision, part, local.rest, now)
     } catch (error) {
-      local.putBack()
+      putBack(local.served)
       throw error
     }
   }
@@ -136,8 +156,6 @@ export class HomeUnits {
     const { served } = part
     const mayCharge = request.apply && !part.isDenied
     let isAllowed = false
-    // Blocks stay open meanwhile.
-    for (const { lease } of served) lease.block.hold()
     try {
       const ownRequest = {
         ...request,
@@ -159,10 +177,7 @@ export class HomeUnits {
       }
       return { ...reply, verdicts }
     } finally {
-      if (!isAllowed) {
-        for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
-      }
-      for (const { lease } of served) void lease.block.release()
+      if (!isAllowed) putBack(served)
       // They end with the decision, or once its call is settled.
       for (const lease of part.ownLeases) void lease.end()
     }
