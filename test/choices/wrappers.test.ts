@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import {
   manualClock,
   slidingWindow,
+  type Limiter,
   type ManualClock,
   type Policy,
   type Store,
@@ -34,6 +35,8 @@ import {
   HISTORY,
   limiterOn,
   POLICIES,
+  TENANT,
+  type Pair,
 } from './support.ts'
 
 /** A limit of all tenants, of which each process takes blocks, beside those of the table. */
@@ -161,6 +164,22 @@ describe.each(Object.entries(ROWS))(
       expect(atOnce).toEqual(isInTurn ? inTurn : HISTORY.map(() => 1))
     })
 
+    it('charges one of them, also if a cache around it does not know that units have come back', async () => {
+      const clock = manualClock(NOON)
+      const store = make(inner())
+      const cached = limiterOn(cacheDenials(store), clock, policies)
+      const other = limiterOn(store, clock, policies)
+      const pairs = [
+        [0, 1],
+        [1, 1],
+      ] as const
+      while ((await checkAtOnce(cached, pairs.slice(0, 1))).allowed);
+      await other.reset({ ...TENANT, model: 'm0' }, { policies: ['rpm', 'tpm'] })
+      const before = await roomOf(other, pairs)
+      expect(await checkAtOnce(cached, pairs)).toMatchObject({ allowed: true })
+      expect(before - (await roomOf(other, pairs))).toBe(1)
+    })
+
     it('asks any other store as often as for each alone', async () => {
       const [apart, clock] = [manualClock(NOON), manualClock(NOON)]
       const inTurn = await tripsOf(make, inner, policies, apart, checkInTurn)
@@ -168,6 +187,18 @@ describe.each(Object.entries(ROWS))(
     })
   },
 )
+
+/** Returns the requests that the models of these choices have left in all. */
+async function roomOf(limiter: Limiter, pairs: readonly Pair[]): Promise<number> {
+  const rooms = pairs.map(async ([model]) => {
+    const { policies } = await limiter.peek(
+      { ...TENANT, model: `m${model}` },
+      { cost: { token: 0 } },
+    )
+    return policies.find(({ name }) => name === 'rpm')?.remaining ?? 0
+  })
+  return (await Promise.all(rooms)).reduce((sum, room) => sum + room, 0)
+}
 
 /** Counts the calls of a store for each decision of the history. */
 async function tripsOf(

@@ -98,6 +98,8 @@ async function askInTurn(
   request: ChoiceRequest,
   first: StoreReply,
 ): Promise<StoreReply> {
+  // The answer of the store is newer than what a cache around it knows.
+  if (!first.degraded) request.alternatives.denied.delete(0)
   const tries = new Tries(request)
   let failure = request.failure ?? failureOf(first)
   for (let one = tries.next(); one; one = tries.next()) {
