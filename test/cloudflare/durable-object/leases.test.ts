@@ -1,4 +1,5 @@
 import {
+  concurrency,
   createLimiter,
   dailyCap,
   definePlans,
@@ -49,6 +50,11 @@ function counting(namespace: Namespace) {
       },
     },
   }
+}
+
+/** Resolves after so many turns of the microtasks. */
+async function inTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await Promise.resolve()
 }
 
 let workerd: WorkerdObjects
@@ -109,6 +115,26 @@ describe.each(Object.entries(WHERE).map(([where, open]) => ({ where, open })))(
       for (let call = 0; call < 50; call += 1) await limiter.check({ tenant: 'acme' })
       // Those to `home` are the object's own.
       expect([...calls.values()]).toEqual([50])
+    })
+
+    it('charges all policies of a call or none, also while a call in flight ends', async () => {
+      const inFlight = concurrency({ name: 'calls', limit: 1, per: ['tenant'] })
+      const { limiter } = make([inFlight, lease(everyone, { most: 1 })])
+      let isAllowed = 0
+      for (let turns = 0; turns < 40; turns += 1) {
+        const subject = { tenant: `t${turns}` }
+        const first = await reserve(limiter, subject)
+        const [second] = await Promise.all([
+          inTurns(8).then(() => reserve(limiter, subject)),
+          inTurns(turns).then(async () => {
+            if (first.allowed) await first.settle({ request: 1 })
+          }),
+        ])
+        if (!second.allowed) continue
+        isAllowed += 1
+        expect(second.policies.map(({ charged }) => charged)).toEqual([true, true])
+      }
+      expect(isAllowed).toBeGreaterThan(0)
     })
 
     it('denies what the tenant’s own policies deny, and gives nothing of it away', async () => {

@@ -43,6 +43,22 @@ describe('unused units', () => {
     await spend(limiter, 1)
   })
 
+  it('go back before a shutdown without a wait for decisions under way', async () => {
+    const own = slidingWindow({ ...minute, name: 'own' })
+    const { limiter, store, shared, start } = setUpLeases([rpm, own])
+    await spend(limiter, 20)
+    const resume = shared.holdReplies()
+    const late = limiter.check(ACME)
+    await settled()
+    await store.returnUnits()
+    expect(shared.returns).toBe(1)
+    resume()
+    expect((await late).allowed).toBe(true)
+    await shared.idle()
+    const { policies } = await start().limiter.peek(ACME)
+    expect(policies.map(({ remaining }) => remaining)).toEqual([979, 979])
+  })
+
   it.each([true, false])(
     'of a block that arrives after that go back, too, with fetchAhead %s',
     async (fetchAhead) => {

@@ -50,6 +50,9 @@ const STORES: Readonly<Record<string, (home: Store, other: Store) => LeasedStore
   leases: (home) => leased(home),
   'leases that are not fetched ahead': (home) => leased(home, { fetchAhead: false }),
   'leases that serve reservations': (home) => leased(home, { reservations: reserveFromLeases }),
+  'leases of which one is held at a time': (home) => leased(home, { maxLeases: 1 }),
+  'leases that serve reservations, of which one is held at a time': (home) =>
+    leased(home, { maxLeases: 1, reservations: reserveFromLeases }),
   'leases of shards': (home, other) => sharded({ a: home, b: other }, OWN),
 }
 

@@ -170,6 +170,20 @@ describe('a reservation from a lease', () => {
     await settled()
     expect(await left(one)).toEqual({ own: 100_000 })
   })
+
+  it('whose lease is over gives nothing back either, if its units are reset meanwhile', async () => {
+    const own = lease(dailyCap({ name: 'own', ...SPEND, per: ['tenant'] }))
+    const one = setUp([own])
+    const call = await mustReserve(one, 100)
+    one.clock.advance(2_000)
+    await (await mustReserve(one, 100)).settle({ usd: 100 })
+    await one.limiter.reset(ACME)
+    const other = one.start()
+    await (await mustReserve(other, 500)).settle({ usd: 500 })
+    expect(await call.settle({ usd: 10 })).toMatchObject({ applied: true, returned: {} })
+    await settled()
+    expect(await left(one)).toEqual({ own: 100_000 - 500 })
+  })
 })
 
 describe('a reservation goes to the store', () => {
@@ -233,6 +247,27 @@ describe('with a fit, a reservation from a lease', () => {
     await one.store.returnUnits()
     await settled()
     expect(await left(one)).toEqual({ everyone: 50_000, tenant: 0 })
+  })
+
+  it('gives nothing back of what it is not granted, if its units are reset meanwhile', async () => {
+    const one = setUp([everyone, tenant])
+    for (let time = 0; time < 4; time += 1) {
+      const call = await reserve(one.limiter, { tenant: 'other' }, { cost: { usd: 0 }, fit })
+      if (call.allowed) await call.settle({ usd: call.granted })
+    }
+    await one.start().limiter.check(ACME, { cost: { usd: 49_960 } })
+    const resume = one.shared.holdReplies()
+    const late = reserve(one.limiter, ACME, { cost: { usd: 0 }, fit })
+    await settled()
+    await one.limiter.reset(ACME, { policies: ['everyone'] })
+    resume()
+    const call = await late
+    expect(call).toMatchObject({ allowed: true, granted: 40, source: 'store' })
+    await one.start().limiter.check({ tenant: 'other' }, { cost: { usd: 450 } })
+    if (call.allowed) await call.settle({ usd: 40 })
+    await one.store.returnUnits()
+    await settled()
+    expect((await left(one))['everyone']).toBe(100_000 - 450)
   })
 })
 

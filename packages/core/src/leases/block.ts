@@ -16,23 +16,28 @@ export interface Moment {
 /** Units that one call has charged in the store. Each of its leases serves those of one policy. */
 export class Block {
   readonly #store: Store
+  readonly #open: Set<Block>
   /** The request that has charged it. */
   readonly request: StoreRequest
   /** The time until which calls may hold it open, by the steady clock. */
   readonly heldUntil: number
-  /** True once what it has left is on its way back. */
-  isClosed = false
-  readonly #leases: Lease[] = []
+  readonly leases: Lease[] = []
+  /** Resolves once its unused units are back, or could not be given back. Undefined while it is open. */
+  returning: Promise<void> | undefined
   #users = 0
+  #decisions = 0
 
-  constructor(store: Store, request: StoreRequest, heldUntil: number) {
+  /** @param open The blocks of which it is one until what it has left is back. */
+  constructor(store: Store, request: StoreRequest, heldUntil: number, open: Set<Block>) {
     this.#store = store
+    this.#open = open
     this.request = request
     this.heldUntil = heldUntil
   }
 
   add(lease: Lease): void {
-    this.#leases.push(lease)
+    this.leases.push(lease)
+    this.#open.add(this)
     this.hold()
   }
 
@@ -41,22 +46,44 @@ export class Block {
     this.#users += 1
   }
 
-  /**
-   * Counts the end of one. After the last, gives back what all of them have left: a mark is settled once. In the
-   * background, and never repeated: what is lost on the way stays charged.
-   */
-  release(): Promise<void> | undefined {
+  /** Counts the end of one. */
+  release(): void {
     this.#users -= 1
-    if (this.#users > 0) return undefined
-    this.isClosed = true
-    const unused = this.#leases.filter(({ left }) => left > 0)
-    if (unused.length === 0) return undefined
-    const charges = unused.map(({ entry, units: reserved, left }) => {
-      return { entry, reserved, actual: reserved - left }
-    })
-    const returning = correctCharges(this.#store, this.request, charges)
-    runInBackground(returning)
-    return returning
+    if (this.#decisions === 0) this.close()
+  }
+
+  /** Counts a decision under way: units that it puts back after the end are lost. */
+  begin(): void {
+    this.#decisions += 1
+  }
+
+  /** Counts the end of a decision. */
+  finish(): void {
+    this.#decisions -= 1
+    if (this.#decisions === 0) this.close()
+  }
+
+  /**
+   * Gives back what all leases have left, unless a lease or a call needs it: a mark is settled once. In the background,
+   * and never repeated: what is lost on the way stays charged.
+   */
+  close(): void {
+    if (this.#users > 0 || this.returning) return
+    this.returning = this.#giveBack()
+    runInBackground(this.returning)
+  }
+
+  async #giveBack(): Promise<void> {
+    try {
+      const unused = this.leases.filter(({ left }) => left > 0)
+      if (unused.length === 0) return
+      const charges = unused.map(({ entry, units: reserved, left }) => {
+        return { entry, reserved, actual: reserved - left }
+      })
+      await correctCharges(this.#store, this.request, charges)
+    } finally {
+      this.#open.delete(this)
+    }
   }
 }
 
@@ -140,16 +167,27 @@ export class Lease {
    * that have left their window or their block, and no more than it has.
    */
   move(more: number, { steady }: Moment): number {
-    if (this.isForgotten || this.block.isClosed || steady >= this.#countedUntil) return 0
+    if (this.isForgotten || this.block.returning || steady >= this.#countedUntil) return 0
     const moved = Math.min(more, this.left)
     this.left -= moved
     return moved
   }
 
-  /** Ends it. Its unused units go back once the calls that it has served are settled. */
-  end(): Promise<void> | undefined {
-    if (this.isOver) return undefined
+  /** Returns units that it has served, unless the store has forgotten them. */
+  putBack(units: number): void {
+    if (!this.isForgotten) this.left += units
+  }
+
+  /** Ends it. Its unused units go back once the decisions and calls that it has served are over. */
+  end(): void {
+    if (this.isOver) return
     this.isOver = true
-    return this.block.release()
+    this.block.release()
+  }
+
+  /** Drops its units: the store has forgotten them. */
+  forget(): void {
+    this.left = 0
+    this.isForgotten = true
   }
 }

@@ -185,5 +185,5 @@ const partOf = ({ parts }: HeldCall, { key }: Correction): Served | undefined =>
 function release(call: HeldCall): void {
   if (!call.isHeld) return
   call.isHeld = false
-  for (const { lease } of call.parts) void lease.block.release()
+  for (const { lease } of call.parts) lease.block.release()
 }

@@ -72,7 +72,7 @@ export class KeyLeases {
       if (isSame && !isUsable && !lease.isFollowed) this.#shrink(lease)
       this.#lease = this.#next
       this.#next = undefined
-      void lease.end()
+      lease.end()
     }
     return undefined
   }
@@ -134,7 +134,7 @@ export class KeyLeases {
     const replaced = isServing ? this.#next : this.#lease
     if (isServing) this.#next = lease
     else this.#lease = lease
-    void replaced?.end()
+    replaced?.end()
   }
 
   /** Halves the size of blocks if half of this one was not needed. */

@@ -59,6 +59,8 @@ export class LeaseBook {
   readonly #max: number
   /** In the order in which they were last requested. */
   readonly #byKey = new Map<string, KeyLeases>()
+  /** Blocks that are not back yet, also those of leases that are over. */
+  readonly #open = new Set<Block>()
 
   constructor(store: Store, max: number) {
     this.#store = store
@@ -145,6 +147,16 @@ export class LeaseBook {
     return blocksFor(requests, requestId())
   }
 
+  /** Opens a block of units that a request has charged. */
+  open(request: StoreRequest, heldMs: number, taken: Moment): Block {
+    // Those of requests that were cut off.
+    for (const block of this.#open) {
+      if (taken.steady <= block.heldUntil) break
+      this.#open.delete(block)
+    }
+    return new Block(this.#store, request, taken.steady + heldMs, this.#open)
+  }
+
   /** Ends the request for blocks, with the reply if there is one. */
   finish(
     { requests, fit, heldMs }: PendingBlocks,
@@ -159,7 +171,7 @@ export class LeaseBook {
       verdicts.length > 0 &&
       !isDenied(request.entries, verdicts) &&
       !isOutdated(request.reads, values)
-    const block = new Block(this.#store, request, taken.steady + heldMs)
+    const block = this.open(request, heldMs, taken)
     const late: Lease[] = []
     for (const { entry, terms, keyLeases, onItsWay, wanted, isPrefetch } of requests) {
       const verdict = verdicts[request.entries.indexOf(entry)]
@@ -182,28 +194,30 @@ export class LeaseBook {
       else late.push(lease)
     }
     // All units were to be given back, or there were too many leases. A block is given back with the last of its own.
-    for (const lease of late) void lease.end()
+    for (const lease of late) lease.end()
   }
 
   /** Drops the leases of these keys. The store has forgotten their units. */
   drop(keys: readonly string[]): void {
+    for (const { leases } of this.#open) {
+      for (const lease of leases) if (keys.includes(lease.entry.key)) lease.forget()
+    }
     for (const key of keys) {
       const keyLeases = this.#byKey.get(key)
       if (!keyLeases) continue
       keyLeases.isForgotten = true
-      for (const lease of keyLeases.leases) {
-        lease.left = 0
-        lease.isForgotten = true
-      }
       this.#remove(key, keyLeases)
     }
   }
 
-  /** Ends every lease. Resolves when their units are back, or could not be given back. */
+  /**
+   * Ends every lease. Resolves when their units are back, or could not be given back. Decisions under way do not hold
+   * them up, and what these put back later stays charged; calls in flight hold theirs.
+   */
   async close(): Promise<void> {
-    const leases = [...this.#byKey.values()].flatMap((keyLeases) => keyLeases.leases)
-    this.#byKey.clear()
-    await Promise.allSettled(leases.flatMap((lease) => lease.end() ?? []))
+    for (const [key, keyLeases] of this.#byKey) this.#remove(key, keyLeases)
+    for (const block of this.#open) block.close()
+    await Promise.allSettled([...this.#open].flatMap(({ returning }) => returning ?? []))
   }
 
   /** Moves the leases of a key to the end of the order, and drops the first if they are too many. */
@@ -229,7 +243,7 @@ export class LeaseBook {
 
   #remove(key: string, { leases }: KeyLeases): void {
     this.#byKey.delete(key)
-    for (const lease of leases) void lease.end()
+    for (const lease of leases) lease.end()
   }
 }
 

@@ -43,7 +43,7 @@ export function serveLocally(
 
 /** Returns units to their leases, because the decision is not allowed. */
 export function putBack(served: readonly Served[]): void {
-  for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
+  for (const { lease, entry } of served) lease.putBack(entry.cost)
 }
 
 /** Returns the entries of a request with the cost of the quantity that is granted. */
@@ -57,7 +57,7 @@ export const chargedAt = (
 export const atFinalCost = (served: readonly Served[], charged: readonly Entry[]): Served[] =>
   served.map(({ lease, entry }) => {
     const final = charged.find(({ index }) => index === entry.index) ?? entry
-    lease.left += entry.cost - final.cost
+    lease.putBack(entry.cost - final.cost)
     return { lease, entry: final }
   })
 
@@ -95,11 +95,11 @@ export async function holding<Result>(
   served: readonly Served[],
   work: () => Promise<Result>,
 ): Promise<Result> {
-  for (const { lease } of served) lease.block.hold()
+  for (const { lease } of served) lease.block.begin()
   try {
     return await work()
   } finally {
-    for (const { lease } of served) void lease.block.release()
+    for (const { lease } of served) lease.block.finish()
   }
 }
 

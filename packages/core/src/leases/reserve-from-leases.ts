@@ -53,8 +53,9 @@ class LeasedCalls {
     return this.#serving.serve(atMost, heldMs, async (local, now) => {
       const missing = local.rest.filter(isLeased)
       if (missing.length === 0) return this.#reserveFrom(local, request, mark, now)
-      const blocks = this.#book.requestForCalls(missing, heldMs, startedAt, now)
+      // Before the request, which may end their leases if there are too many.
       putBack(local.served)
+      const blocks = this.#book.requestForCalls(missing, heldMs, startedAt, now)
       if (blocks.requests.length > 0) await this.#serving.takeBlocks(blocks, request, now)
       if (blocks.requests.length < missing.length) return this.#store.check(request)
       return this.#serving.serve(atMost, heldMs, (again, later) => {

@@ -87,14 +87,15 @@ export class HomeUnits {
     // A denial by the place itself takes no trip.
     const peeked = this.#own.peek?.({ ...request, entries: own, apply: false, mark: undefined })
     const granted = peeked?.granted ?? fit?.most
-    const denies = apply && peeked !== undefined && isDenied(own, peeked.verdicts)
+    const denial = apply && peeked && isDenied(own, peeked.verdicts) ? peeked : undefined
     // Home grants no more than the place.
     const bounded = { ...request, fit: fit && { ...fit, most: granted as number } }
     const atMost = chargedAt(bounded, [], granted).filter((_, at) => areAtHome[at])
     return {
       request: bounded,
       own,
-      atHome: { ...bounded, entries: atMost, reads: [], apply: apply && !denies },
+      denial,
+      atHome: { ...bounded, entries: atMost, reads: [], apply: apply && !denial },
       heldMs: isKept(mark) ? Math.min(mark.data, MAX_HELD_MS) : 0,
     }
   }
@@ -107,13 +108,14 @@ export class HomeUnits {
     this.#serving.fetchAhead(local.served, atHome, now)
     if (atHome.apply && local.rest.length > 0) {
       const missing = local.rest.filter(({ enforced }) => enforced)
+      // Before the request, which may end their leases if there are too many.
+      putBack(local.served)
       const blocks = this.#book.requestForCalls(missing, heldMs, atHome.startedAt, now)
       if (blocks.requests.length > 0) {
-        putBack(local.served)
         await this.#serving.takeBlocks(blocks, atHome, now)
         served = momentOf(atHome)
-        local = serveLocally(this.#book, atHome, heldMs, served)
       }
+      local = serveLocally(this.#book, atHome, heldMs, served)
     }
     return holding(local.served, async () => {
       const part = await this.#takeMissing(decision, local, served, now)
@@ -139,7 +141,7 @@ export class HomeUnits {
     }
     if (local.rest.length === 0) return part
     try {
-      return await takeFromHome(this.#home, this.#verdicts, decision, part, local.rest, now)
+      return await takeFromHome(this.#book, this.#verdicts, decision, part, local.rest, now)
     } catch (error) {
       putBack(local.served)
       throw error
@@ -148,13 +150,13 @@ export class HomeUnits {
 
   /** Decides the part of the place, and gives back what leases have served if that denies it. */
   async #complete(
-    { request, own }: PlaceDecision,
+    { request, own, denial }: PlaceDecision,
     part: HomePart,
     now: Moment,
   ): Promise<StoreReply> {
     const { entries, reads, mark, fit, id } = request
     const { served } = part
-    const mayCharge = request.apply && !part.isDenied
+    const mayCharge = request.apply && !denial && !part.isDenied
     let isAllowed = false
     try {
       const ownRequest = {
@@ -164,7 +166,8 @@ export class HomeUnits {
         mark: isKept(mark) ? heldMark(mark, entries, served) : mark,
         fit: fit && { ...fit, most: Math.max(fit.floor, part.granted) },
       }
-      const reply = await this.#decideOwn(ownRequest, part)
+      // Home has charged nothing: room that the place has since is for the next.
+      const reply = denial ?? (await this.#decideOwn(ownRequest, part))
       isAllowed = mayCharge && !isDenied(own, reply.verdicts) && !isOutdated(reads, reply.values)
       const found = new Map([...part.verdicts, ...verdictsOf(own, reply.verdicts)])
       const verdicts = entries.map(({ index }) => {
@@ -179,7 +182,7 @@ export class HomeUnits {
     } finally {
       if (!isAllowed) putBack(served)
       // They end with the decision, or once its call is settled.
-      for (const lease of part.ownLeases) void lease.end()
+      for (const lease of part.ownLeases) lease.end()
     }
   }
 

@@ -1,11 +1,11 @@
 /* Units of home for one decision that no lease serves. */
-import type { Entry, Store, StoreRequest, Verdict } from '../stores/store.ts'
+import type { Entry, StoreRequest, Verdict } from '../stores/store.ts'
 import type { PlaceDecision } from './place-decision.ts'
 import type { VerdictsOfHome } from './verdicts-of-home.ts'
 import { requestId } from '../internal/random-id.ts'
-import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
+import { Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
 import { termsOf, type LeaseTerms } from '../leases/lease.ts'
-import type { Served } from '../leases/lease-book.ts'
+import type { LeaseBook, Served } from '../leases/lease-book.ts'
 import { chargedAt } from '../leases/local-part.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { isDenied } from '../stores/store.ts'
@@ -33,7 +33,7 @@ export interface HomePart {
  * @param rest The entries that no lease serves.
  */
 export async function takeFromHome(
-  home: Store,
+  book: LeaseBook,
   verdictsOfHome: VerdictsOfHome,
   { request, atHome: { apply }, heldMs }: PlaceDecision,
   part: HomePart,
@@ -55,7 +55,7 @@ export async function takeFromHome(
     ...(answeredAt !== undefined && { source: 'store', decidedAt: answeredAt }),
   }
   if (found.isDenied || !apply) return found
-  const block = new Block(home, blockRequest, now.steady + heldMs)
+  const block = book.open(blockRequest, heldMs, now)
   const served = chargedAt(blockRequest, verdicts, granted).flatMap((entry, at): Served[] => {
     const { durationMs, isAligned } = termsOf(entry.policy) as LeaseTerms
     const verdict = verdicts[at] as Verdict
