@@ -1,17 +1,10 @@
-import type {
-  Entry,
-  Fit,
-  SettlementMark,
-  Store,
-  StoreReply,
-  StoreRequest,
-} from '../stores/store.ts'
-import { Block, Lease, RETURN_WITHIN_MS, type Moment } from './block.ts'
-import { blockFit, blockSize, type Wanted } from './block-fit.ts'
+import type { Entry, Store, StoreReply, StoreRequest } from '../stores/store.ts'
+import { blocksFor, type BlockRequest, type PendingBlocks } from './block-requests.ts'
+import { Block, Lease, type Moment } from './block.ts'
+import { blockSize } from './block-fit.ts'
 import { requestId } from '../internal/random-id.ts'
 import { isDenied, isOutdated } from '../stores/store.ts'
-import { KeyLeases, type BlockOnItsWay } from './key-leases.ts'
-import { keepingMark } from '../reservations/mark.ts'
+import { KeyLeases } from './key-leases.ts'
 import { termsOf, type LeaseTerms } from './lease.ts'
 
 /** A lease that has served an entry. */
@@ -20,34 +13,12 @@ export interface Served {
   readonly entry: Entry
 }
 
-/** The request for a block of an entry whose lease is missing, used up or running low. */
-interface BlockRequest {
-  readonly entry: Entry
-  readonly terms: LeaseTerms
-  readonly keyLeases: KeyLeases
-  readonly onItsWay: BlockOnItsWay
-  readonly wanted: Wanted
-  /** True if no decision uses a part of the block at once. */
-  readonly isPrefetch: boolean
-}
-
 /** A decision's wait for blocks that others have requested. */
 interface Wait {
   /** Resolves when all have ended, with false if one of them could not be had. */
   readonly ended: Promise<boolean>
   /** Ends the wait, once the decision goes on: until then, the next block is taken for it, too. */
   leave(): void
-}
-
-/** Blocks to request together with a decision of the store. */
-export interface PendingBlocks {
-  /** Identifies the charges. */
-  readonly id: string
-  readonly requests: readonly BlockRequest[]
-  readonly mark?: SettlementMark
-  readonly fit?: Fit
-  /** The time for which they may be held open, in milliseconds. */
-  readonly heldMs: number
 }
 
 /** The most keys with idle leases to drop at once: each may give units back by a request. */
@@ -245,15 +216,4 @@ export class LeaseBook {
     this.#byKey.delete(key)
     for (const lease of leases) lease.end()
   }
-}
-
-function blocksFor(requests: readonly BlockRequest[], id: string): PendingBlocks {
-  const callMs = Math.max(0, ...requests.map(({ keyLeases }) => keyLeases.heldMs))
-  const heldMs = callMs + Math.max(0, ...requests.map(({ terms }) => terms.durationMs))
-  const canReturn = ({ wanted: { ahead, waiting }, isPrefetch }: BlockRequest): boolean =>
-    isPrefetch || ahead + waiting > 1
-  if (callMs === 0 && !requests.some(canReturn)) return { id, requests, heldMs }
-  const wanted = Object.fromEntries(requests.map(({ entry, wanted: own }) => [entry.index, own]))
-  const mark = keepingMark(id, heldMs + RETURN_WITHIN_MS)
-  return { id, requests, heldMs, mark, fit: blockFit(wanted) }
 }

@@ -1,7 +1,8 @@
 /* Decisions from leases, and the requests for blocks that they make. */
 import type { Store, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { Moment } from './block.ts'
-import type { LeaseBook, PendingBlocks, Served } from './lease-book.ts'
+import type { PendingBlocks } from './block-requests.ts'
+import type { LeaseBook, Served } from './lease-book.ts'
 import { systemClock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
 import { sharesPromises } from '../internal/runtime.ts'

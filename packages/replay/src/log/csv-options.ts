@@ -25,7 +25,10 @@ interface CsvOptions {
   readonly on_skip: (error: SkippedRow | undefined) => undefined
 }
 
-/** Returns the options of the parser, for CSV whose first line names the columns. It adds the rows that it skips to `faults`. */
+/**
+ * Returns the options of the parser, for CSV whose first line that is not blank names the columns. It adds the rows that
+ * it skips to `faults`.
+ */
 export const csvOptions = (delimiter: string, faults: Fault[]): CsvOptions => ({
   bom: true,
   columns: true,

@@ -30,7 +30,7 @@ export interface LogShape {
   readonly rows: (chunks: TextChunks) => Rows
 }
 
-/** Reads CSV whose first line names the columns. A row with an error is a fault, and reading goes on. */
+/** Reads CSV whose first line that is not blank names the columns. A row with an error is a fault, and reading goes on. */
 export type ReadCsv = (chunks: TextChunks, delimiter: string) => Rows
 
 /** Finds out what columns a log has. @param open Opens the log from its beginning. */
