@@ -112,7 +112,8 @@ it('all known to be denied are denied again without a call, and without a proble
   expect(answers).toEqual([
     [true, 0, 'memory'],
     [true, 1, 'memory'],
-    [false, 0, 'cache'],
+    // The first is known to be denied, and the store is asked for both.
+    [false, 0, 'memory'],
     [false, 0, 'cache'],
   ])
   expect(problems).toEqual([])
