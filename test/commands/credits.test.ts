@@ -91,6 +91,27 @@ describe('the commands of a balance', () => {
   })
 })
 
+describe('a balance whose reservations are given back by themselves', () => {
+  it('is denied without a look at its journal once all of them are settled', async () => {
+    const clock = manualClock(NOON)
+    const policy = credits({ name: 'credits', per: ['tenant'], unit: UNIT, unsettled: 'release' })
+    const limiter = createLimiter({
+      store: own.store(freshPrefix()),
+      onStoreError: 'deny',
+      policies: [policy],
+      clock,
+    })
+    await grant(limiter, ACME, { amount: 30, id: 'p1', at: clock(), kind: 'paid' })
+    const call = await reserve(limiter, ACME, costOf(30))
+    const deny = () => own.meter.measure(() => limiter.check(ACME, costOf(10)))
+    await deny()
+    const before = await deny()
+    if (call.allowed) await call.settle({ [UNIT]: 30 })
+    clock.advance(2 * HOUR)
+    expect((await deny()).total).toBe(before.total)
+  })
+})
+
 describe('the bytes of a balance', () => {
   const rows: Record<string, number> = {}
 

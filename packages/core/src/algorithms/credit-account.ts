@@ -114,16 +114,21 @@ export class CreditAccount {
     return sums.holds
   }
 
-  /** Replaces the units of a reservation by those used. Of one that was given back, all are taken now. */
-  settle(position: number, actual: number): void {
+  /**
+   * Replaces the units of a reservation by those used. Of one that was given back, all are taken now: its position may
+   * be that of another by then, after an import.
+   */
+  settle(position: number, actual: number, id: string): void {
     const { sums } = this
     const name = String(position)
-    const hold = this.#holds.has(name) ? undefined : this.#state.holds[name]
+    const stored = this.#holds.has(name) ? undefined : this.#state.holds[name]
+    const hold = stored?.id === id ? stored : undefined
     const used = Math.min(actual, hold?.units ?? 0)
     sums.settled += actual
     if (hold) {
       this.#holds.set(name, undefined)
       sums.held -= hold.units
+      if (sums.held === 0) sums.due = 0
       const [spent, rest] = split(hold.parts, used)
       this.journal.spend(spent)
       this.#giveBack(rest)

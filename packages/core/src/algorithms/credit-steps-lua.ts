@@ -169,14 +169,15 @@ local function drop(name, hold)
   gone[#gone + 1], released[name] = name, true
   a.held = a.held - hold.units
 end
-function account.settle(position, actual)
+function account.settle(position, actual, id)
   local name, used = string.format('${HOLD}%.0f', position), 0
   local text = not released[name] and redis.call('HGET', key, name)
   a.settled = a.settled + actual
-  if text then
-    local hold = holdOf(text)
+  local hold = text and holdOf(text)
+  if hold and hold.id == id then
     used = math.min(actual, hold.units)
     drop(name, hold)
+    if a.held == 0 then a.due = 0 end
     local left, first, rest = used, {}, {}
     for index, part in ipairs(hold.parts) do
       local taken = math.min(left, part.units)

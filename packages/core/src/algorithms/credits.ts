@@ -45,16 +45,21 @@ $account.save()`,
 
     settle(
       state: CreditState | undefined,
-      { position, reserved, actual, params }: Settlement,
+      { position, reserved, actual, id, params }: Settlement,
       now: number,
     ) {
       // The plan may be another one by now, so its allowance is left to the next decision.
       const account = new CreditAccount(state, now, { params })
-      account.settle(position, actual)
+      account.settle(position, actual, id)
       return { ...stored(account), applied: actual - reserved }
     },
 
-    lua: ([, , , releases]) => `${openLua(String(releases === 1))}account.settle(position, actual)
+    lua: ([
+      ,
+      ,
+      ,
+      releases,
+    ]) => `${openLua(String(releases === 1))}account.settle(position, actual, id)
 account.save()
 applied = actual - reserved`,
   },

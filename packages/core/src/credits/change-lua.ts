@@ -90,7 +90,7 @@ for row = 1, #rows, 2 do
 end
 if not position then return changed('hold_unknown') end
 local before = a.held
-account.settle(position, units)
+account.settle(position, units, id)
 account.save()
 redis.call('DEL', KEYS[2])
 return changed('applied', units, before - a.held)

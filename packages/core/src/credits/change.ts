@@ -171,7 +171,7 @@ export const SETTLE_HOLD: LuaOperationKind<Change, HoldSettlement> = {
     const [position] = byPosition(account.holds).find(([, hold]) => hold.id === id) ?? []
     if (position === undefined) return changed(account, 'hold_unknown')
     const { held } = account.sums
-    account.settle(Number(position), units)
+    account.settle(Number(position), units, id)
     store(states, key, account)
     // A process that still has the reservation must not settle it again.
     states.set(mark, { state: undefined, expiresAt: now })

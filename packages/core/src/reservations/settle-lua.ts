@@ -112,12 +112,13 @@ function settlingScript(policies: readonly PolicyRule[], settlementOf: Settlemen
     ${indent(luaTimes(policy, times) + settlementOf(policy).lua(policy.params), 4)}
   end)
   failed = failed or not done
+  changed = changed or ${policy.algorithm.traits?.balance ? 'done' : 'applied ~= 0'}
   reply[${index + 2}] = applied
   settled[#settled + 1] = string.format('%s:%.0f', ${markIndex}, applied)
 end`
   })
   const placeholders = policies.map(() => '0')
-  return `${CLOCK}local id, k, failed = ${ID}, 1, false
+  return `${CLOCK}local id, k, failed, changed = ${ID}, 1, false, false
 for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
@@ -142,7 +143,7 @@ ${parts.join('\n')}
 settled = (state == '${RELEASED}' and '${LATE}' or 's') .. table.concat(settled, ',') .. ' ' .. ${ATTEMPT}
 if ${LEFT} ~= '${RELEASED}' and settled ~= left then redis.call('SET', KEYS[1], settled, 'PX', lasting) end
 if failed then
-  if not string.find(settled, ':%-?[1-9]') then redis.call('SET', KEYS[1], mark, 'PX', ${RELEASED_MS}) end
+  if not changed then redis.call('SET', KEYS[1], mark, 'PX', ${RELEASED_MS}) end
   return redis.error_reply('ERR a charge could not be corrected')
 end
 return reply

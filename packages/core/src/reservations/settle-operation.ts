@@ -60,22 +60,26 @@ function settleInMemory(
   const wasReleased = 'before' in marked
   if (wasReleased && (isRelease || !marked.isRelease)) return marked
   const applied: number[] = []
+  let hasChanged = false
   try {
     for (const correction of corrections) {
       const { key, policy, markIndex, actual } = correction
       const charge = wasReleased ? undefined : marked.find(({ index }) => index === markIndex)
       const { units: reserved, position } = charge ?? { units: 0, position: 0 }
       const settlement = { ...correction, reserved, position }
+      const isBalance = policy.algorithm.traits?.balance ?? false
       const corrected =
-        reserved === actual && !policy.algorithm.traits?.balance
+        reserved === actual && !isBalance
           ? undefined
           : settlementOf(policy).settle(states.get(key, now) as never, settlement, now)
       if (corrected) states.set(key, corrected)
       applied.push(corrected?.applied ?? 0)
+      // A balance counts also what was used as estimated.
+      hasChanged ||= isBalance || applied.at(-1) !== 0
     }
   } finally {
     // If one fails, the others must not be made a second time. If nothing was corrected, it can be settled again.
-    if (applied.length === corrections.length || applied.some(Boolean)) {
+    if (applied.length === corrections.length || hasChanged) {
       const before = new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0]))
       states.set(mark, {
         state: { before, attempt, wasReleased, isRelease },
