@@ -115,7 +115,7 @@ export class QueueWorker<Data> implements Worker {
       if (turn instanceof StoreError) {
         failures += 1
         if (this.#untilIdle && failures === GIVE_UP_AFTER) throw turn
-        await this.#sleep(pauseMs)
+        await this.#pause(pauseMs)
         pauseMs = Math.min(2 * pauseMs, PAUSES_MS[1])
         continue
       }
@@ -275,6 +275,15 @@ export class QueueWorker<Data> implements Worker {
     }
     this.#settling -= 1
     this.#sleeper.wake()
+  }
+
+  /**
+   * Waits after a failure: while there are leases, at most a tenth of one, so that an outage that is over before they end does
+   * not lose them. Not only until they are to be renewed: that time may be past.
+   */
+  async #pause(ms: number): Promise<void> {
+    const isHolding = this.#running.size > 0 || this.#results.length > 0
+    await this.#sleeper.sleep(isHolding ? Math.min(ms, this.#parts.leaseMs / 10) : ms)
   }
 
   /** Waits, at most until leases are to be renewed, or something happens. */
