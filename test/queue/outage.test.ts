@@ -1,6 +1,6 @@
 import { createLimiter, dailyCap, StoreError, type Operation, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { limitedQueue, work, type WorkOptions } from '@sluice/queue'
+import { countJobs, limitedQueue, work, type WorkOptions } from '@sluice/queue'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 
 const acme = { tenant: 'acme' }
@@ -129,4 +129,47 @@ it('an outage that ends a tenth of a lease before the lease does loses no job', 
   await pass(30_000)
   expect([one.hasRun(), other.hasRun()]).toEqual([1, 0])
   expect(one.running[0]?.signal.aborted).toBe(false)
+})
+
+it('jobs that end in a short outage do not use up the attempts of a worker that ends when it is idle', async () => {
+  const { connection, queue, running, begin, hasRun } = open('5s')
+  await queue.addAll([1, 2, 3, 4].map((data) => ({ data, subject: acme })))
+  const { ended } = begin({ untilIdle: true })
+  await until(() => hasRun() === 4)
+  connection.isCut = true
+  for (const { end } of running) {
+    end()
+    await pass(100)
+  }
+  expect(connection.asked).toHaveLength(1)
+  connection.isCut = false
+  await pass(500)
+  await ended
+  expect(await countJobs(queue)).toMatchObject({ waiting: 0, running: 0 })
+})
+
+it('a worker that waits for its store looks at once when its process adds a job', async () => {
+  const { connection, queue, begin, hasRun } = open('5s')
+  begin()
+  connection.isCut = true
+  await pass(20_000)
+  connection.isCut = false
+  await queue.add('data', { subject: acme })
+  await until(() => hasRun() === 1)
+  expect(await countJobs(queue)).toMatchObject({ waiting: 0, running: 1 })
+})
+
+it('a worker that stops in an outage reports a job as soon as that has ended', async () => {
+  const { connection, queue, running, begin, hasRun } = open('10s')
+  await queue.add('data', { subject: acme })
+  const worker = begin()
+  await until(() => hasRun() === 1)
+  connection.isCut = true
+  await pass(5_000)
+  const stopped = worker.stop({ timeout: '25s' })
+  await pass(ANSWER_MS)
+  connection.isCut = false
+  running[0]?.end()
+  await stopped
+  expect(await countJobs(queue)).toMatchObject({ waiting: 0, running: 0 })
 })

@@ -48,6 +48,8 @@ export class QueueWorker<Data> implements Worker {
   /** The most jobs to claim at a time: about as many as the limits have let begin of late. */
   #claims = MAX_CLAIMED
   readonly #sleeper = new Sleeper()
+  /** The sleep after a failure, which only a call from outside ends: that jobs end is no reason to ask sooner. */
+  readonly #outage = new Sleeper()
   /** Ends the wait of a job that is to run alone. */
   #onAlone: () => void = () => {}
 
@@ -76,7 +78,7 @@ export class QueueWorker<Data> implements Worker {
     }
     if (signal?.aborted) this.#isStopping = true
     signal?.addEventListener('abort', this.#onAbort)
-    const wake = (): void => this.#sleeper.wake()
+    const wake = (): void => this.#wake()
     parts.listeners.add(wake)
     this.ended = this.#loop().finally(() => {
       parts.listeners.delete(wake)
@@ -92,13 +94,13 @@ export class QueueWorker<Data> implements Worker {
   async stop({ timeout = '25s' }: { readonly timeout?: Duration } = {}): Promise<void> {
     const timeoutMs = durationMs('stop.timeout', timeout)
     this.#isStopping = true
-    this.#sleeper.wake()
+    this.#wake()
     if (await within(this.ended, timeoutMs)) return
     for (const job of this.#running.values()) job.abort('The worker stops')
     if (await within(this.ended, ABORT_MS)) return
     // Their leases end by themselves.
     this.#isOver = true
-    this.#sleeper.wake()
+    this.#wake()
     await this.ended
   }
 
@@ -107,6 +109,7 @@ export class QueueWorker<Data> implements Worker {
     let failures = 0
     while (!this.#isOver) {
       this.#sleeper.look()
+      this.#outage.look()
       if (this.#isStopping && !this.#isBusy()) break
       // Jobs reserve in their order, so no more are claimed meanwhile.
       const free = this.#isStopping || this.#isStarting ? 0 : this.#concurrency - this.#running.size
@@ -133,6 +136,11 @@ export class QueueWorker<Data> implements Worker {
       const lookMs = most > 0 ? Math.min(waitMs, this.#lookEveryMs) : this.#lookEveryMs
       await this.#sleep(isAtCapacity ? Infinity : lookMs)
     }
+  }
+
+  #wake(): void {
+    this.#sleeper.wake()
+    this.#outage.wake()
   }
 
   #isBusy(): boolean {
@@ -283,7 +291,9 @@ export class QueueWorker<Data> implements Worker {
    */
   async #pause(ms: number): Promise<void> {
     const isHolding = this.#running.size > 0 || this.#results.length > 0
-    await this.#sleeper.sleep(isHolding ? Math.min(ms, this.#parts.leaseMs / 10) : ms)
+    const waitMs = isHolding ? Math.min(ms, this.#parts.leaseMs / 10) : ms
+    // A worker that stops has little time to report how its jobs have ended.
+    await (this.#isStopping ? this.#sleeper : this.#outage).sleep(waitMs)
   }
 
   /** Waits, at most until leases are to be renewed, or something happens. */
