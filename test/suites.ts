@@ -47,7 +47,7 @@ export const SUITES = {
       'test/core/upstream/stores.test.ts',
       'test/core/waiting/stores.test.ts',
       'test/docs/operate/policy-changes.test.ts',
-      'test/queue/stores.test.ts',
+      'test/queue/{stores,taken-over}.test.ts',
       'test/usage/recording/{choices,forgetting,recording,released}.test.ts',
       'test/usage/denials/{denied-cost,recording}.test.ts',
     ],

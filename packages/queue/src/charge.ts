@@ -48,7 +48,7 @@ export type Reserved =
 export interface JobCharge {
   /** Returns its settlement as text, for `settleOrEstimate`. Without `used`, the estimate is final. */
   settlement(used: Cost | undefined): string
-  /** Gives everything back. */
+  /** Gives back what this claim has reserved, and leaves what it has taken over to the next claim. */
   cancel(): Promise<void>
   /** Frees its calls in flight, and returns the rest as text, for the next attempt. */
   keep(): Promise<string>
@@ -73,7 +73,7 @@ export async function reserveJob(
   const kept = held === '' ? undefined : reservation(limiter, held)
   // Its units are charged, but its calls in flight are over.
   if (kept && !slotRelease(limiter, kept.toJSON())) {
-    return { isAllowed: true, charge: chargeOf(limiter, kept, kept), delayMs: 0 }
+    return { isAllowed: true, charge: chargeOf(limiter, kept, undefined), delayMs: 0 }
   }
   const call = await reserve(limiter, subject, {
     id: await job.idOf(claim),
@@ -105,16 +105,16 @@ function slotsOnly(limiter: Limiter, cost: Cost | undefined): Cost {
   return { ...(Object.fromEntries(units) as Record<string, number>), call: calls ?? 1 }
 }
 
-/** @param slots The reservation that holds the calls in flight: `units`, or one beside it. */
-function chargeOf(limiter: Limiter, units: Reservation, slots: Reservation): JobCharge {
-  const each = units === slots ? [units] : [units, slots]
+/** @param own What this claim has reserved: `units`; calls in flight beside units that it has taken over; or nothing. */
+function chargeOf(limiter: Limiter, units: Reservation, own: Reservation | undefined): JobCharge {
+  const slots = own === units ? undefined : own
   return {
-    settlement: (used = {}) => encodeSettlement({ used, units, slots: each[1] }),
+    settlement: (used = {}) => encodeSettlement({ used, units, slots }),
     async cancel() {
-      for (const one of each) await settleWithRetry(() => one.cancel())
+      if (own) await settleWithRetry(() => own.cancel())
     },
     async keep() {
-      await slotRelease(limiter, slots.toJSON())?.()
+      if (own) await slotRelease(limiter, own.toJSON())?.()
       return JSON.stringify(units)
     },
   }

@@ -255,7 +255,7 @@ export class QueueWorker<Data> implements Worker {
     void this.#forget(job)
   }
 
-  /** Gives back the charge of a job that another worker has. */
+  /** Gives back what it has reserved for a job that another worker has. */
   async #forget(job: RunningJob<Data>): Promise<void> {
     this.#settling += 1
     await job.forget()

@@ -118,7 +118,7 @@ export class RunningJob<Data> {
     return { kind: 'back', id, claim, who, delayMs, isClean, held }
   }
 
-  /** Gives back its charge, because another worker has it. Never throws. */
+  /** Gives back what it has reserved, because another worker has it. Never throws. */
   async forget(): Promise<void> {
     await this.#charge?.cancel().catch(() => {})
   }
