@@ -1,6 +1,7 @@
 import { concurrency, createLimiter, dailyCap, type Policy, type Store } from '@sluice/core'
 import { limitedQueue, work, type Job, type WorkOptions } from '@sluice/queue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { PATIENTLY } from '../support/patience.ts'
 import { storesOf, STORES_TO_TEST } from '../support/stores.ts'
 import { NOON } from '../support/times.ts'
 
@@ -46,6 +47,29 @@ const wrapped = (store: Store): Store => ({
   reset: (keys) => store.reset(keys),
   accept: (policies) => store.accept?.(policies),
 })
+
+/** A store that keeps its first claim back until `go` is called, and tells when its worker has reported thereafter. */
+function late(store: Store) {
+  const [claimed, go, reported] = [signal(), signal(), signal()]
+  let turns = 0
+  const run: Store['run'] = async (operation) => {
+    const result = await store.run(operation)
+    if (operation.kind.name !== 'queue.turn') return result
+    turns += 1
+    if (turns > 1) reported.tell()
+    else {
+      claimed.tell()
+      await go.told
+    }
+    return result
+  }
+  return {
+    store: { ...wrapped(store), run },
+    claimed: claimed.told,
+    go: go.tell,
+    reported: reported.told,
+  }
+}
 
 const passTime = (ms: number): void => void vi.setSystemTime(Date.now() + ms)
 
@@ -93,6 +117,30 @@ describe.each(STORES_TO_TEST.filter((name) => !isOfTenant(name)))('in %s', (name
       await cutOff.stop()
       done.tell()
       await successor.stop()
+      expect(await other.left()).toEqual(rest)
+    })
+
+    it('is charged once if its first worker stood still once it had claimed it, until another had run it', async () => {
+      const shared = store()
+      const stood = late(shared)
+      const [one, other] = [open(stood.store, policies), open(shared, policies)]
+      await one.add()
+      const ran: string[] = []
+      const cutOff = one.run(async () => void ran.push('one'))
+      await stood.claimed
+      passTime(2 * LEASE_MS)
+      const successor = other.run(async () => {
+        ran.push('other')
+        return { token: 4 }
+      })
+      await vi.waitFor(() => expect(ran).toEqual(['other']), PATIENTLY)
+      await successor.stop()
+      passTime(LEASE_MS)
+      stood.go()
+      // It gives the job back by itself, before a renewal tells it that another had that.
+      await stood.reported
+      await cutOff.stop()
+      expect(ran).toEqual(['other'])
       expect(await other.left()).toEqual(rest)
     })
   })

@@ -98,7 +98,7 @@ export class RunningJob<Data> {
       await delay(delayMs, signal)
       signal.throwIfAborted()
       // A lease is renewed each third of it. One that is half over was not: another worker may get the job while it runs.
-      if (Date.now() > this.leaseEndsAt - this.#parts.leaseMs / 2) return this.#givenBack(charge)
+      if (Date.now() > this.leaseEndsAt - this.#parts.leaseMs / 2) return this.#notBegun(charge)
       const used = await handle(this.#job())
       const settlement = charge.settlement(used ?? undefined)
       return { kind: 'done', id: this.id, claim: this.claim, settlement }
@@ -142,7 +142,16 @@ export class RunningJob<Data> {
     }
   }
 
-  /** The result of a job that has not begun, or whose worker stops: its units stay charged, its calls in flight are over. */
+  /** The result of a job that may be another worker's already, which does not know of this charge. */
+  async #notBegun(charge: JobCharge): Promise<Result> {
+    const isClean = await charge.cancel().then(
+      () => true,
+      () => false,
+    )
+    return this.back('nobody', 0, isClean)
+  }
+
+  /** The result of a job whose worker stops: its units stay charged, its calls in flight are over. */
   async #givenBack(charge: JobCharge): Promise<Result> {
     const held = await charge.keep().catch(() => undefined)
     return this.back('nobody', 0, held !== undefined, held)
