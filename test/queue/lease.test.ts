@@ -1,4 +1,12 @@
-import { createLimiter, concurrency, dailyCap, leakyBucket, type Store } from '@sluice/core'
+import {
+  createLimiter,
+  concurrency,
+  dailyCap,
+  defineExtension,
+  leakyBucket,
+  type LimiterEvents,
+  type Store,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { limitedQueue, work } from '@sluice/queue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -34,8 +42,11 @@ describe('a job with a lease of six seconds, none of which was renewed', () => {
     [6_100, 'begins once it has another lease', 2],
   ])('%d ms after its claim %s', async (ms, _, decisions) => {
     const store = new Slow(memory())
+    const told: LimiterEvents['job'][] = []
+    const job = (event: LimiterEvents['job']) => void told.push(event)
     const limiter = createLimiter({
       store,
+      extensions: [defineExtension({ name: 'jobs', connect: () => ({ on: { job } }) })],
       policies: [
         dailyCap({ name: 'daily', limit: 100, per: ['tenant'], unit: 'token' }),
         concurrency({ name: 'inFlight', limit: 5, per: ['tenant'] }),
@@ -52,6 +63,8 @@ describe('a job with a lease of six seconds, none of which was renewed', () => {
     expect([ran, store.calls.decisions]).toEqual([1, decisions])
     const { policies } = await limiter.peek(acme, { cost: { token: 0 } })
     expect(policies.map(({ remaining }) => remaining)).toEqual([90, 5])
+    // That it begins is told when it does, so once, and with all the time that it has waited.
+    expect(told).toMatchObject([{ outcome: 'begun', waitedMs: ms }, { outcome: 'done' }])
   })
 })
 

@@ -236,8 +236,8 @@ export class QueueWorker<Data> implements Worker {
   }
 
   async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {
-    this.#events?.begun(job.claimed, this.#parts.runtime.clock())
-    const result = await job.run(this.#handle, delayMs)
+    const begun = (): void => this.#events?.begun(job.claimed, this.#parts.runtime.clock())
+    const result = await job.run(this.#handle, delayMs, begun)
     if (this.#running.get(job.id) === job) this.#end(job, result)
     else await this.#forget(job)
   }

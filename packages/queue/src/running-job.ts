@@ -90,8 +90,8 @@ export class RunningJob<Data> {
     }
   }
 
-  /** Runs it. Never throws. */
-  async run(handle: Handler<Data>, delayMs: number): Promise<Result> {
+  /** Runs it, and calls `begun` right before its handler. Never throws. */
+  async run(handle: Handler<Data>, delayMs: number, begun: () => void): Promise<Result> {
     const { signal } = this.#abort
     const charge = this.#charge as JobCharge
     try {
@@ -99,6 +99,7 @@ export class RunningJob<Data> {
       signal.throwIfAborted()
       // A lease is renewed each third of it. One that is half over was not: another worker may get the job while it runs.
       if (Date.now() > this.leaseEndsAt - this.#parts.leaseMs / 2) return this.#notBegun(charge)
+      begun()
       const used = await handle(this.#job())
       const settlement = charge.settlement(used ?? undefined)
       return { kind: 'done', id: this.id, claim: this.claim, settlement }
