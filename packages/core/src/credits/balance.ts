@@ -2,9 +2,9 @@ import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import { CreditAccount } from '../algorithms/credit-account.ts'
 import { byPosition, INCLUDED, lotFacts } from '../algorithms/credit-state.ts'
-import { decide } from '../limiter/decide.ts'
 import { readAccount } from './read-account.ts'
 import { accountIn, type CreditsChoice } from './find-credits.ts'
+import { termsOf } from './terms.ts'
 
 /** The balance of a subject. Units are those of the policy, such as micro-dollars; times are epoch milliseconds. */
 export interface Balance {
@@ -69,14 +69,10 @@ export async function balance<Dimension extends string>(
   options: CreditsChoice = {},
 ): Promise<Balance> {
   const account = await accountIn(limiter, subject, options, ['balance'])
-  const { runtime, compiled } = account
-  const cost = Object.fromEntries([...runtime.program.units].map((unit) => [unit, 0]))
-  // Its plan, settings and periods say what the allowance is.
-  const { entries } = await decide(runtime, { subject, cost, apply: false, waitUntil: undefined })
-  const entry = entries.find(({ policy }) => policy === compiled.policy)
+  const terms = await termsOf(account, subject)
   const { now, state } = await readAccount(account, false)
-  const { params } = compiled.policy
-  return describe(new CreditAccount(state, now, { ...entry, params }), now)
+  const { params } = account.compiled.policy
+  return describe(new CreditAccount(state, now, { ...terms, params }), now)
 }
 
 function describe(account: CreditAccount, now: number): Balance {
