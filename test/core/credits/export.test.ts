@@ -14,7 +14,7 @@ import { reserve } from '@sluice/core/reservations'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshPrefix, STORES, type StoreMaker } from '../../support/stores.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { NOON } from '../../support/times.ts'
+import { DAY, NOON } from '../../support/times.ts'
 import { ACME, creditsIn, journalOf } from './past.ts'
 
 const redis = sharedRedis()
@@ -72,6 +72,29 @@ describe('a Redis that was lost', () => {
     expect((await grant(other, ACME, paid)).applied).toBe(false)
     expect(await codeOf(grant(other, ACME, { ...paid, amount: 51 }))).toBe('grant_differs')
     expect(await exportCredits(other, ACME)).toBe(text)
+  })
+
+  it('is restored, and may be deleted, where an id was used again after its 90 days', async () => {
+    const prefix = freshPrefix()
+    const { limiter, clock } = creditsIn(redis.store(prefix))
+    const bonus = (amount: number) =>
+      grant(limiter, ACME, { amount, id: 'bonus', at: clock(), kind: 'promotional' })
+    await bonus(50)
+    clock.advance(120 * DAY)
+    // As their TTL does.
+    await redis.redis.del(await redis.redis.keys(`${prefix}:grants:*`))
+    expect((await bonus(70)).applied).toBe(true)
+    const text = await exportCredits(limiter, ACME)
+    const { limiter: other } = creditsIn(memory(), clock)
+    expect(await codeOf(importCredits(other, ACME, text))).toBe('done')
+    expect(await exportCredits(other, ACME)).toBe(text)
+    expect(await codeOf(bonus(70))).toBe('done')
+    expect(await codeOf(deleteCredits(limiter, ACME, { confirm: text }))).toBe('done')
+    // The id that is known is that of the second.
+    const edited = text.replace(' granted 70 -1', ' granted 50 -1')
+    expect(edited).not.toBe(text)
+    const { limiter: last } = creditsIn(memory(), clock)
+    expect(await codeOf(importCredits(last, ACME, edited))).toBe('invalid_export')
   })
 
   it('is not restored from a text without an id or an entry, by which a payment would count again', async () => {

@@ -57,15 +57,20 @@ export const auditState = (state: CreditState): CreditsFault[] => {
 
 /**
  * Returns the faults of the ids in an export: each recent grant of the journal has its id, without which it would count again
- * when it is repeated. Many ids may have been forgotten to make room.
+ * when it is repeated. Many ids may have been forgotten to make room. An id that was forgotten may have been used again: it is
+ * that of its latest entry.
  */
 export function auditIds({ state, ids, at }: ReadExport): CreditsFault[] {
   const isFull = Object.keys(ids).length > MAX_GRANT_IDS / 2
-  return entriesOf(state.journal).flatMap(({ seq, kind, units, id, at: grantedAt }) => {
-    const isRecent = grantedAt > at - GRANT_IDS_MS
-    if (id === undefined || (kind !== 'granted' && kind !== 'adjusted')) return []
+  const latest = new Map<string, JournalEntry>()
+  for (const entry of entriesOf(state.journal)) {
+    const { kind, id } = entry
+    if (id !== undefined && (kind === 'granted' || kind === 'adjusted')) latest.set(id, entry)
+  }
+  return Array.from(latest).flatMap(([id, { seq, kind, units, at: grantedAt }]) => {
     const [, sum, known] = Object.hasOwn(ids, id) ? (ids[id] as string).split(' ') : []
     if (known === undefined) {
+      const isRecent = grantedAt > at - GRANT_IDS_MS
       return isRecent && !isFull ? [faultOf(seq, `the id of entry ${seq} is missing`)] : []
     }
     const isSame = sum === kind && Number(known) === units
