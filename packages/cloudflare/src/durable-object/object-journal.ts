@@ -12,7 +12,7 @@ export interface RowStorage {
   exec(query: string, ...bindings: (string | number)[]): { toArray(): Record<string, unknown>[] }
 }
 
-/** A row may have 2 MB. A character may take three bytes. */
+/** The most characters of a row. It may have 2 MB, and a character may take three bytes. */
 export const MAX_CHARACTERS = 500_000
 
 /** The fewest changes between two snapshots: their rows are so many times as rare. */
@@ -29,6 +29,8 @@ export class ObjectJournal implements ChangeJournal {
   #characters = 0
   #snapshotCharacters = 0
   #hasTable = false
+  /** True for a change that is longer than a row, until a snapshot has it. */
+  #isPending = false
 
   /** @param onFirstRow Called in the step that stores the first row. */
   constructor(sql: RowStorage, onFirstRow: () => void = () => {}) {
@@ -43,6 +45,7 @@ export class ObjectJournal implements ChangeJournal {
 
   /** True if it is time for a snapshot. */
   get isLong(): boolean {
+    if (this.#isPending) return true
     return this.#changes >= LEAST_CHANGES && this.#characters >= this.#snapshotCharacters
   }
 
@@ -71,8 +74,10 @@ export class ObjectJournal implements ChangeJournal {
     return { snapshot, changes }
   }
 
-  /** Adds a change of at most `MAX_CHARACTERS`. */
+  /** Adds a change. One that is longer than a row is left to a snapshot, for which it is then time. */
   append(change: string): void {
+    this.#isPending = change.length > MAX_CHARACTERS
+    if (this.#isPending) return
     this.#write(this.#changes, change)
     this.#changes += 1
     this.#characters += change.length
@@ -80,6 +85,7 @@ export class ObjectJournal implements ChangeJournal {
 
   /** Replaces everything by a snapshot. */
   replace(snapshot: string): void {
+    this.#isPending = false
     this.#snapshot += 1
     let id = 0
     for (let start = 0; start < snapshot.length || id === 0;) {

@@ -17,7 +17,6 @@ import {
   type PlaceStates,
 } from '@sluice/core/internal/journal'
 import { HOME, type HomeUnits, type OwnPlace, type Settling } from '@sluice/core/internal/places'
-import { MAX_CHARACTERS } from './object-journal.ts'
 import { objectsBy, parseName } from './names.ts'
 
 /** The part of an object that serves policies which home counts. The class of the object names it. */
@@ -42,6 +41,9 @@ export interface PlaceParts {
   readonly home: () => Store
 }
 
+/** The most characters of a call: an object has 128 MB of memory. The largest puts a balance with its 10,000 ids. */
+const MAX_CALL = 8_000_000
+
 export class Place implements OwnPlace {
   readonly #parts: PlaceParts
   readonly isAtHome: OwnPlace['isAtHome']
@@ -56,7 +58,7 @@ export class Place implements OwnPlace {
 
   /** Does what the text of a message asks for. A promise only if home is asked. */
   call(text: string): Answer | Promise<Answer> {
-    if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
+    if (text.length > MAX_CALL) return { refusal: 'takes no call that large' }
     const { states, kinds, choices } = this.#parts
     let call: PlaceCall
     try {
