@@ -24,8 +24,25 @@ local function note(id, at, sum, units, taken, owed, lot)
 end
 `
 
+/** Lua that takes units as a refund does. */
+const TAKE_BACK = `local function byRefund(one, other)
+  if one.kind ~= other.kind then return one.kind == 'paid' end
+  if one.expires ~= other.expires then
+    return other.expires > 0 and (one.expires == 0 or one.expires > other.expires)
+  end
+  return inOrder(one, other)
+end
+local function takeBack(units)
+  local all = {}
+  for index, one in ipairs(account.lots) do all[index] = one end
+  table.sort(all, byRefund)
+  for _, one in ipairs(all) do units = units - account.takeFrom(one.name, units) end
+  account.take(units)
+end
+`
+
 /** KEYS: the account, its ids. ARGV: the time, the clock, the id, the units, their time, the sum, the lot, more, whether what is due is given back. */
-export const GRANT_SCRIPT: string = `${OPEN}${KNOWN}
+export const GRANT_SCRIPT: string = `${OPEN}${KNOWN}${TAKE_BACK}
 local id, units, at, sum, lot, more = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
 local text = redis.call('HGET', idsKey, id)
 if text then
@@ -53,7 +70,7 @@ if units > 0 and isNew and #account.lots >= ${MAX_LOTS} then return changed('too
 if units > 0 and total + units > ${MAX_UNITS} then return changed('balance_too_large') end
 a[sum] = a[sum] + units
 account.log(sum, units, units > 0 and lot or '-', more)
-if units > 0 then account.put(lot, units) else account.take(-units) end
+if units > 0 then account.put(lot, units) else takeBack(-units) end
 account.save()
 for from = 1, #old, 1000 do redis.call('HDEL', idsKey, unpack(old, from, math.min(from + 999, #old))) end
 note(id, at, sum, units, -1, 0, lot)

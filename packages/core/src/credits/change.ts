@@ -2,7 +2,13 @@
 import type { StateMap } from '../stores/store.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
 import { CreditAccount } from '../algorithms/credit-account.ts'
-import { byPosition, lotFacts, type CreditState } from '../algorithms/credit-state.ts'
+import {
+  byPosition,
+  inOrder,
+  lotFacts,
+  type CreditState,
+  type Lot,
+} from '../algorithms/credit-state.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
 import type { Refusal } from './refusals.ts'
 import { GRANT_SCRIPT, REVOKE_SCRIPT, SETTLE_HOLD_SCRIPT } from './change-lua.ts'
@@ -103,7 +109,7 @@ export const GRANT: LuaOperationKind<Change, Grant> = {
     account.sums[sum] += units
     account.journal.log(sum, units, units > 0 ? lot : '-', more)
     if (units > 0) account.put(lot, units)
-    else account.take(-units)
+    else takeBack(account, -units)
     for (const one of old) ids.delete(one)
     ids.set(id, textOf({ at, sum, units, taken: -1, owed: 0, lot }))
     store(states, key, account)
@@ -124,6 +130,21 @@ export const GRANT: LuaOperationKind<Change, Grant> = {
     ],
     parse: parseChange,
   },
+}
+
+/** Takes units as a refund does: what was paid and lasts must not be left for the allowance, which is renewed. */
+function takeBack(account: CreditAccount, units: number): void {
+  let rest = units
+  for (const { name } of account.lots.toSorted(byRefund)) rest -= account.takeFrom(name, rest)
+  account.take(rest)
+}
+
+/** Paid before promotional, then what lasts longest, then the order of use. */
+function byRefund(one: Lot, other: Lot): number {
+  const [a, b] = [lotFacts(one.name), lotFacts(other.name)]
+  if (a.kind !== b.kind) return a.kind === 'paid' ? -1 : 1
+  // Infinity less itself is NaN.
+  return (b.expires || Infinity) - (a.expires || Infinity) || inOrder(one, other)
 }
 
 export const REVOKE: LuaOperationKind<Change, Revocation> = {

@@ -101,7 +101,8 @@ export interface AdjustOptions extends CreditsChoice {
 }
 
 /**
- * Corrects the balance of a subject. Units that are added never expire.
+ * Corrects the balance of a subject. Units that are added never expire. Taken are paid units before promotional ones, those that
+ * last longest first, and the allowance last: a partial refund leaves no paid units for an allowance that is renewed.
  *
  * @throws InputError As `grant` does.
  * @throws StoreError When the store fails. Repeat it then.
