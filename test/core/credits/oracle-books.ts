@@ -151,6 +151,19 @@ export class OracleBooks {
     this.debt += units - draws.reduce((sum, draw) => sum + draw.units, 0)
   }
 
+  /** Takes units as a refund does, one by one: of paid lots, then of others, and of these of one that lasts longest. */
+  takeBack(units: number, now: number): void {
+    for (let taken = 0; taken < units; taken += 1) {
+      const full = this.lots.filter(({ left }) => left > 0)
+      const paid = full.filter(({ kind }) => kind === 'paid')
+      const candidates = paid.length > 0 ? paid : full
+      const latest = Math.max(...candidates.map(({ until }) => until))
+      const [lot] = candidates.filter(({ until }) => until === latest).toSorted(byUse)
+      if (lot) lot.left -= 1
+      else this.take(1, now)
+    }
+  }
+
   payDebt(now: number): void {
     const owed = this.debt
     this.debt = 0

@@ -207,7 +207,7 @@ export class Oracle extends OracleBooks {
     this.update(terms, now, false)
     this.ids.set(id, { at, units, facts, lot, revoked: undefined })
     this.books[lot ? 'granted' : 'adjusted'] += units
-    if (units < 0) this.take(-units, now)
+    if (units < 0) this.takeBack(-units, now)
     else this.put(lot ?? { priority: 100, from: 0, until: FOREVER, kind: 'paid' }, units)
     this.payDebt(now)
     return { applied: true, units }
