@@ -1,4 +1,5 @@
-import { adjust, grant, type GrantOptions } from '@sluice/core/credits'
+import { manualClock } from '@sluice/core'
+import { adjust, grant, revoke, type GrantOptions } from '@sluice/core/credits'
 import { calendar } from '@sluice/core/calendars'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +11,8 @@ const redis = sharedRedis()
 const MONTHLY = { amount: 20, resets: calendar({ every: 'month' }) }
 
 describe.each(['memory', 'redis'] as const)('a balance in %s', (name) => {
-  const make = (options = {}) => limiterOn(name === 'memory' ? memory() : redis.store(), options)
+  const make = (options = {}, more = {}) =>
+    limiterOn(name === 'memory' ? memory() : redis.store(), options, more)
   const take = (limiter: ReturnType<typeof make>, units: number, id = 'refund') =>
     adjust(limiter, ACME, { amount: -units, id, at: NOON, reason: 'Refund' })
   const leftIn = async (limiter: ReturnType<typeof make>) =>
@@ -54,5 +56,19 @@ describe.each(['memory', 'redis'] as const)('a balance in %s', (name) => {
       gone.push(...before.filter((left) => !after.includes(left)))
     }
     expect(gone).toEqual([1, 2, 4, 8, 16, 32])
+  })
+
+  it('owes all of a grant that is revoked with a debt, also units that have expired unused', async () => {
+    const clock = manualClock(NOON)
+    const limiter = make({}, { clock })
+    const paid = { amount: 10, id: 'p', at: NOON, kind: 'paid', expiresAt: NOON + DAY } as const
+    await grant(limiter, ACME, paid)
+    await spend(limiter, 5)
+    clock.advance(2 * DAY)
+    expect(await revoke(limiter, ACME, 'p')).toMatchObject({ units: 0, debt: 0 })
+    expect(await revoke(limiter, ACME, 'p', { debt: true })).toMatchObject({ units: 10, debt: 10 })
+    const expired = { amount: 5, id: 'expired', at: NOON, reason: 'Expired unused' }
+    expect(await adjust(limiter, ACME, expired)).toMatchObject({ debt: 5 })
+    expect((await lawful(limiter)).totals).toMatchObject({ expired: 5, settled: 5, revoked: 10 })
   })
 })

@@ -14,7 +14,7 @@ const OWN_USAGE = `  --id ID               your id of a grant or correction: a r
   --expires TIME        the time at which what is left of a grant expires (default: never)
   --priority N          the order of use, from 0 to 1000, a lower number first (default: 100)
   --reason TEXT         a note for the journal
-  --debt                make a debt of what was used of a grant that is revoked
+  --debt                make a debt of the rest of a grant that is revoked
   --add AMOUNT          the amount of a correction that adds
   --take AMOUNT         the amount of a correction that takes
   --since TIME          the journal from this time

@@ -127,7 +127,7 @@ export async function adjust<Dimension extends string>(
 
 /** Options of `revoke`. */
 export interface RevokeOptions extends CreditsChoice {
-  /** True to make a debt of what was used of it. @default false, what is left is taken */
+  /** True to make a debt of what is no longer left of it: used, expired or held. @default false, what is left is taken */
   readonly debt?: boolean
   /** A note for the journal. @default none */
   readonly reason?: string
@@ -135,7 +135,8 @@ export interface RevokeOptions extends CreditsChoice {
 
 /**
  * Takes back a grant of the last 90 days: what is left of its lot, up to its amount. `units` says how many. Units that open
- * reservations hold are left; with `debt`, also in a second call, all of it is taken.
+ * reservations hold are left; with `debt`, also in a second call, all of it is taken, also units that have expired unused: how many
+ * of one grant these are is not kept. Make up for them by `adjust`.
  *
  * @throws InputError `grant_unknown` when there is no grant with this id.
  * @throws StoreError When the store fails. Repeat it then.
