@@ -14,7 +14,11 @@ const redis = sharedRedisOverHttp()
 afterAll(removeProjects)
 const ACME = { tenant: 'acme' }
 
-it('sluice credits settle corrects the usage of the app, too', async () => {
+it.each([
+  ['by the difference to the estimate', [], 500_000],
+  // Here, it has the estimate.
+  ['by all units if it has no estimate', ['--unrecorded'], 2_500_000],
+])('sluice credits settle corrects the usage of the app, too, %s', async (_, flags, sum) => {
   const prefix = freshPrefix()
   const { url, token } = redis.local
   const limiter = createLimiter({
@@ -34,11 +38,20 @@ it('sluice credits settle corrects the usage of the app, too', async () => {
     )
     .replace('  policies: [', '  extensions: [recordUsage()],\n  policies: [')
   const app = project({ 'limits.ts': file, '.env.local': envOf(redis.local) })
-  const command = ['credits', 'settle', hold?.id ?? '', '0.5', '--tenant', 'acme', '--yes']
+  const command = [
+    'credits',
+    'settle',
+    hold?.id ?? '',
+    '0.5',
+    '--tenant',
+    'acme',
+    '--yes',
+    ...flags,
+  ]
   expect((await app.sluice(command)).out.trim()).toBe(
     'tenant=acme: $0.50 settled. $4.50 is available.',
   )
   const { rows, policies } = await usage(limiter)
-  expect(rows.reduce((sum, { usd }) => sum + usd, 0)).toBe(500_000)
-  expect(policies.reduce((sum, { units }) => sum + units, 0)).toBe(500_000)
+  expect(rows.reduce((all, { usd }) => all + usd, 0)).toBe(sum)
+  expect(policies.reduce((all, { units }) => all + units, 0)).toBe(sum)
 })

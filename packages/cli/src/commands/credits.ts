@@ -15,6 +15,7 @@ const OWN_USAGE = `  --id ID               your id of a grant or correction: a r
   --priority N          the order of use, from 0 to 1000, a lower number first (default: 100)
   --reason TEXT         a note for the journal
   --debt                make a debt of the rest of a grant that is revoked
+  --unrecorded          usage lacks the estimate of the call that is settled, as of one that was answered with 503
   --add AMOUNT          the amount of a correction that adds
   --take AMOUNT         the amount of a correction that takes
   --since TIME          the journal from this time
@@ -31,7 +32,7 @@ export const credits: Command = {
        sluice credits grant AMOUNT --id ID --kind KIND --tenant NAME [--expires TIME] [--yes] [options]
        sluice credits revoke ID --tenant NAME [--debt] [--yes] [options]
        sluice credits adjust (--add AMOUNT | --take AMOUNT) --id ID --reason TEXT --tenant NAME [--yes] [options]
-       sluice credits settle ID AMOUNT --tenant NAME [--yes] [options]
+       sluice credits settle ID AMOUNT --tenant NAME [--unrecorded] [--yes] [options]
        sluice credits journal --tenant NAME [--since TIME] [--csv] [options]
        sluice credits audit --tenant NAME [--file FILE] [options]
        sluice credits export --tenant NAME [--file FILE] [options]

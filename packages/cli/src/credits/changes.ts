@@ -105,13 +105,14 @@ export const adjustAction: CreditsAction = {
 
 export const settleAction: CreditsAction = {
   operands: ['ID', 'AMOUNT'],
-  takes: ['yes'],
+  takes: ['unrecorded', 'yes'],
   run(task, [id = '', text = '']) {
-    const { limiter, subject, choice } = task
+    const { limiter, subject, choice, values } = task
+    const options = { ...choice, recorded: values['unrecorded'] !== true }
     const units = unitsOf(text, task, 'AMOUNT')
     const plan = `The reservation ${id} of ${subjectText(subject)} would be settled at ${amountOf(units, task)}.`
     return confirmed(task, plan, async () => {
-      const change = await settleHold(limiter, subject, id, units, choice)
+      const change = await settleHold(limiter, subject, id, units, options)
       if (!change.applied) refuse(`${subjectText(subject)} has no open reservation ${id}`)
       const done = changeText(task, change, 'settled')
       if (await isUsageSaved(limiter)) return { text: done, json: change }

@@ -155,10 +155,19 @@ export async function revoke<Dimension extends string>(
   return runChange(account, REVOKE, data, account.idsKey)
 }
 
+/** Options of `settleHold`. */
+export interface SettleHoldOptions extends CreditsChoice {
+  /**
+   * False if usage does not have the estimate: the call was answered with 503, as the store's reply was lost, or its process
+   * died before it had recorded that. @default true
+   */
+  readonly recorded?: boolean
+}
+
 /**
  * Settles an open reservation of a balance by its id, when the process that made it is gone. `balance` lists them.
- * `applied` is false if there is none. Usage is corrected in the hour of now, under the route and model `'(unknown)'`, unless the
- * subject names them; if the store's reply is lost, it is not.
+ * `applied` is false if there is none. Usage is corrected by the difference to the estimate, in the hour of now, under the route
+ * and model `'(unknown)'`, unless the subject names them; if the store's reply is lost, it is not.
  *
  * @throws InputError When `units` is no number of units.
  * @throws StoreError When the store fails. Repeat it then.
@@ -172,14 +181,16 @@ export async function settleHold<Dimension extends string>(
   subject: Subject<NoInfer<Dimension>>,
   id: string,
   units: number,
-  options: CreditsChoice = {},
+  options: SettleHoldOptions = {},
 ): Promise<CreditsChange> {
-  const account = await accountIn(limiter, subject, options, ['settleHold'])
+  const account = await accountIn(limiter, subject, options, ['settleHold', 'recorded'])
   assertId(id)
   if (!isUnits(units)) throw invalid('units', `must be units from 0 to ${MAX_UNITS}`)
   const change = await runStep(account, SETTLE_HOLD, { id, units }, markKey(id))
-  if (change.outcome === 'applied')
-    tellSettled(account, subject, { id, reserved: change.owed, actual: units })
+  if (change.outcome === 'applied') {
+    const reserved = options.recorded === false ? 0 : change.owed
+    tellSettled(account, subject, { id, reserved, actual: units })
+  }
   return changeOf(change)
 }
 

@@ -7,6 +7,7 @@ export {
   type AdjustOptions,
   type GrantOptions,
   type RevokeOptions,
+  type SettleHoldOptions,
 } from './grants.ts'
 export type { Instant } from './grant-input.ts'
 export type { CreditsChange } from './run-change.ts'
