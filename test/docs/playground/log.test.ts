@@ -25,6 +25,8 @@ const COSTS = `time,tenant,cost,tokens\n${rows(
   600,
   (index) => `${START + index},t${index % 30},0.0${index % 10},${(index * 7) % 900}`,
 )}`
+/** More tenants than a memory keeps unless it is told to. */
+const MANY = `time,tenant\n${rows(24_000, (index) => `${START + index},t${index % 12_000}`)}`
 const PRICED = `time,tenant,model,input,output\n${rows(
   300,
   (index) =>
@@ -45,6 +47,7 @@ describe('a log is charged as a replay charges it', () => {
       [policyForm('bucket', { unit: 'token', limit: '500', burst: '900' })],
       COSTS,
     ],
+    ['many tenants', [policyForm('daily', { limit: '1' })], MANY],
     ['list prices', [policyForm('budget', { daily: '0.9' })], PRICED],
   ])('%s', async (_, policies, log) => {
     const scenario = { policies, traffic: trafficForm('log', { log }), use: useForm(), seed: 1 }

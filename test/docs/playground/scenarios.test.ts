@@ -39,6 +39,17 @@ it('clients that wait for Retry-After ask less in vain, and get more', async () 
   expect(waits[1]).toBeLessThan(soon[1] / 3)
 })
 
+it('each of many calls in flight gives back what it has not used', async () => {
+  const { steps } = await runOf({
+    policies: [policyForm('budget', { daily: '100000', monthly: '' })],
+    traffic: trafficForm('steady', { tenants: '1', perMinute: '12000', lasts: '1m' }),
+    use: useForm({ estimatedDollars: '1', usedDollars: '0', seconds: '600' }),
+    seed: 1,
+  })
+  expect(steps.length).toBeGreaterThan(11_000)
+  expect(steps.filter(({ settled }) => settled?.returned['usd'] !== 1e6)).toEqual([])
+})
+
 it('the decisions that are saved have the wait of each', async () => {
   const run = await runOf(example('Requests that wait their turn'))
   const [head = '', ...rows] = decisionsCsv(run).trim().split('\r\n')

@@ -1,4 +1,4 @@
-import type { Plan } from './program.ts'
+import { STORE, type Plan } from './program.ts'
 import { collectImports, print } from './expression.ts'
 
 /**
@@ -9,10 +9,9 @@ export function codeOf(plan: Plan, startMs: number): string {
   const { policies, units, reserves, grants } = plan
   const imports = new Map<string, Set<string>>([
     ['@sluice/core', new Set(['createLimiter', 'manualClock'])],
-    ['@sluice/core/memory', new Set(['memory'])],
   ])
   if (reserves) imports.set('@sluice/core/reservations', new Set(['reserve']))
-  for (const policy of policies) collectImports(policy, imports)
+  for (const made of [STORE, ...policies]) collectImports(made, imports)
   for (const { amount } of grants) collectImports(amount, imports)
   if (grants.length > 0) imports.get('@sluice/core/credits')?.add('grant')
   return [
@@ -24,7 +23,7 @@ export function codeOf(plan: Plan, startMs: number): string {
     `export const clock = manualClock(Date.parse('${new Date(startMs).toISOString()}'))`,
     '',
     'export const limiter = createLimiter({',
-    '  store: memory(),',
+    `  store: ${print(STORE)},`,
     '  clock,',
     ...(grants.length > 0 ? ["  onStoreError: 'deny',"] : []),
     '  policies: [',

@@ -12,6 +12,7 @@ import {
 } from '@sluice/core'
 import { credits } from '@sluice/core/credits'
 import { fairShare } from '@sluice/core/fair-share'
+import { memory } from '@sluice/core/memory'
 
 /** The functions that a scenario calls, with the entry that exports each. */
 const FUNCTIONS = {
@@ -28,6 +29,7 @@ const FUNCTIONS = {
   credits: ['@sluice/core/credits', credits],
   budget: ['@sluice/ai', budget],
   usd: ['@sluice/ai', usd],
+  memory: ['@sluice/core/memory', memory],
 } as const satisfies Record<string, readonly [entry: string, run: unknown]>
 
 export type FunctionName = keyof typeof FUNCTIONS

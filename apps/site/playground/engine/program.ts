@@ -5,11 +5,12 @@ import {
   type Limiter,
   type ManualClock,
   type Policy,
+  type Store,
 } from '@sluice/core'
 import { grant } from '@sluice/core/credits'
 import { memory } from '@sluice/core/memory'
 import { reserve, type Reservation } from '@sluice/core/reservations'
-import { evaluate, type Expression } from './expression.ts'
+import { call, evaluate, type Expression } from './expression.ts'
 import { readTexts } from './fields.ts'
 import { refused, withIssues } from './issue.ts'
 import { POLICY_KINDS, type PolicyKind } from './policies.ts'
@@ -36,6 +37,9 @@ export interface Program {
   /** Grants a new tenant its credits. */
   readonly welcome?: (tenant: string) => Promise<unknown>
 }
+
+/** Keeps the counts and reservations of all: no scenario has as many, and one that is dropped begins anew. */
+export const STORE: Expression = call('memory', { maxKeys: 10_000_000 })
 
 /** Any time: a grant is tried at it. */
 const PROBE_MS = Date.UTC(2026, 0, 5)
@@ -104,7 +108,7 @@ export function createProgram(
 ): Program {
   const clock = manualClock(startMs)
   const limiter: Limiter = createLimiter({
-    store: memory(),
+    store: evaluate(STORE) as Store,
     clock,
     ...(grants.length > 0 && { onStoreError: 'deny' as const }),
     policies: policies.map((policy) => evaluate(policy) as Policy),
