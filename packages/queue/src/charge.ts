@@ -2,12 +2,14 @@
 import type { Cost, DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { StoreError } from '@sluice/core'
 import { slotRelease } from '@sluice/core/internal/http'
+import { runtimeOf } from '@sluice/core/internal/limiter'
 import {
   cancelById,
   reservation,
   reserve,
   settleWithRetry,
   unitNamesOf,
+  type Charge,
   type Reservation,
 } from '@sluice/core/reservations'
 
@@ -35,6 +37,8 @@ export interface Claim {
   readonly lostFrom: number
   /** The data of the reservation of an attempt that failed, or an empty text. */
   readonly held: string
+  /** The store's time, if something is `held`. */
+  readonly now?: number
 }
 
 /** The outcome of reserving for a job. */
@@ -63,14 +67,14 @@ export interface JobCharge {
  */
 export async function reserveJob(
   job: Charged,
-  { claim, lostFrom, held }: Claim,
+  { claim, lostFrom, held, now = 0 }: Claim,
 ): Promise<Reserved> {
   const { limiter, subject, cost } = job
   for (const lost of toCancel(lostFrom, claim)) {
     const id = await job.idOf(lost)
     await settleWithRetry(() => cancelById(limiter, subject, { id, cost }))
   }
-  const kept = held === '' ? undefined : reservation(limiter, held)
+  const kept = held === '' ? undefined : await takeOver(limiter, held, now)
   // Its units are charged, but its calls in flight are over.
   if (kept && !slotRelease(limiter, kept.toJSON())) {
     return { isAllowed: true, charge: chargeOf(limiter, kept, undefined), delayMs: 0 }
@@ -87,6 +91,28 @@ export async function reserveJob(
   }
   if (call.allowed) await call.cancel().catch(() => {})
   return { isAllowed: undefined }
+}
+
+/**
+ * Returns the reservation of an attempt that failed. Once its time is over, the units of a balance may have come back, and be
+ * spent elsewhere: then it gives back what is left, and returns `undefined`. Other estimates are final by then: they stay
+ * charged once.
+ */
+async function takeOver(
+  limiter: Limiter,
+  held: string,
+  now: number,
+): Promise<Reservation | undefined> {
+  const kept = reservation(limiter, held)
+  const data = kept.toJSON()
+  const { policies } = runtimeOf(limiter).program
+  const isOfBalance = ({ policy }: Charge): boolean =>
+    policies.some(({ name, balance }) => balance && name === policy)
+  if (now < data.settleBy || !data.charges.some(isOfBalance)) return kept
+  // A claim that is denied after it leaves the same to the next. That must not tell that the estimate is final.
+  const ended = reservation(limiter, { ...data, settleBy: Number.MAX_SAFE_INTEGER })
+  await settleWithRetry(() => ended.cancel())
+  return undefined
 }
 
 /**

@@ -185,7 +185,7 @@ export class QueueWorker<Data> implements Worker {
     }
     for (const id of turn.died) this.#onFailed(id)
     for (const job of turn.claimed) {
-      this.#running.set(job.id, new RunningJob(job, this.#parts, leaseEndsAt))
+      this.#running.set(job.id, new RunningJob(job, this.#parts, turn.now, leaseEndsAt))
     }
     return turn
   }

@@ -25,12 +25,15 @@ export class RunningJob<Data> {
   readonly #abort = new AbortController()
   #data: Data | undefined
   #charge: JobCharge | undefined
+  /** The time of its claim, by the store's clock. */
+  readonly #now: number
   /** The time until which no other worker gets it, by this machine's clock in epoch ms. */
   leaseEndsAt: number
 
-  constructor(claimed: ClaimedJob, parts: QueueParts<Data>, leaseEndsAt: number) {
+  constructor(claimed: ClaimedJob, parts: QueueParts<Data>, now: number, leaseEndsAt: number) {
     this.claimed = claimed
     this.#parts = parts
+    this.#now = now
     this.leaseEndsAt = leaseEndsAt
   }
 
@@ -61,14 +64,15 @@ export class RunningJob<Data> {
     const { limiter, name, parse } = this.#parts
     const { id, payload } = this.claimed
     const { data, subject, cost } = decodeJob(payload)
-    const idOf = (claim: number): Promise<string> => reservationId(name, id, claim)
+    const idOf = (number: number): Promise<string> => reservationId(name, id, number)
     try {
       this.#data = assertParsed(parse(data))
     } catch (error) {
       return this.#failed(messageOf(error), true, 0, '')
     }
     try {
-      const reserved = await reserveJob({ limiter, subject, cost, idOf }, this.claimed)
+      const claim = { ...this.claimed, now: this.#now }
+      const reserved = await reserveJob({ limiter, subject, cost, idOf }, claim)
       if (reserved.isAllowed === undefined) return this.back('queue', STORE_PAUSE_MS, false)
       if (reserved.isAllowed) {
         this.#charge = reserved.charge
