@@ -27,7 +27,7 @@ const SCENARIOS = [
       policies: [policyForm(kind), policyForm(kind, LESS[kind])],
       traffic: trafficForm('burst', { tenants: '2', size: '120', lasts: '2m' }),
       use: useForm(),
-      seed: 7,
+      seed: '7',
     },
   })),
 ]

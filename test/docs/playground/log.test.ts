@@ -50,7 +50,7 @@ describe('a log is charged as a replay charges it', () => {
     ['many tenants', [policyForm('daily', { limit: '1' })], MANY],
     ['list prices', [policyForm('budget', { daily: '0.9' })], PRICED],
   ])('%s', async (_, policies, log) => {
-    const scenario = { policies, traffic: trafficForm('log', { log }), use: useForm(), seed: 1 }
+    const scenario = { policies, traffic: trafficForm('log', { log }), use: useForm(), seed: '1' }
     const { steps } = await simulate(await prepare(scenario))
     const plan = await planOf(scenario)
     const set = policySet('page', { policies: plan.policies.map((one) => evaluate(one) as Policy) })

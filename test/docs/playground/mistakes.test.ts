@@ -19,7 +19,7 @@ const scenario = (changes: Partial<Scenario>): Scenario => ({
   policies: [policyForm('window')],
   traffic: trafficForm('steady'),
   use: useForm(),
-  seed: 1,
+  seed: '1',
   ...changes,
 })
 
@@ -127,6 +127,13 @@ it('the mistake of the use of a call names its field', async () => {
   expect(await issueOf({ use: useForm({ seconds: '-1' }) })).toMatchObject({
     path: 'use.seconds',
     message: 'use.seconds: must be a whole number from 0 to 3000 (given: -1)',
+  })
+})
+
+it.each(['x', '', '0', '1000000'])('the mistake of a seed names it: "%s"', async (seed) => {
+  expect(await issueOf({ seed })).toMatchObject({
+    path: 'seed',
+    message: expect.stringContaining('seed: must be a whole number from 1 to 999999') as string,
   })
 })
 

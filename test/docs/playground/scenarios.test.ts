@@ -44,7 +44,7 @@ it('each of many calls in flight gives back what it has not used', async () => {
     policies: [policyForm('budget', { daily: '100000', monthly: '' })],
     traffic: trafficForm('steady', { tenants: '1', perMinute: '12000', lasts: '1m' }),
     use: useForm({ estimatedDollars: '1', usedDollars: '0', seconds: '600' }),
-    seed: 1,
+    seed: '1',
   })
   expect(steps.length).toBeGreaterThan(11_000)
   expect(steps.filter(({ settled }) => settled?.returned['usd'] !== 1e6)).toEqual([])
@@ -60,7 +60,7 @@ it('the decisions that are saved have the wait of each', async () => {
 })
 
 describe('a time may be written', () => {
-  const base = { traffic: trafficForm('steady'), use: useForm(), seed: 1 }
+  const base = { traffic: trafficForm('steady'), use: useForm(), seed: '1' }
   it.each([
     ['in milliseconds', 'window', { window: '60000' }, 'window: 60_000'],
     ['as no wait', 'leaky', { wait: '0s' }, 'wait: false'],

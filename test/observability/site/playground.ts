@@ -17,6 +17,7 @@ import {
 import { prepare } from '../../../apps/site/playground/engine/simulate.ts'
 import { lineOf, runCode } from '../../docs/playground/run-code.ts'
 import type { BuiltSite } from './built.ts'
+import { describeAddress } from './playground-address.ts'
 import { describeMistakes } from './playground-mistakes.ts'
 import { fileOf, PAGE, settled } from './playground-page.ts'
 
@@ -59,7 +60,7 @@ const large: Scenario = {
   policies: [policyForm('bucket', { limit: '6000', burst: '3000' }), policyForm('daily')],
   traffic: trafficForm('burst', { tenants: '10', size: '10000', every: '1m', lasts: '1m' }),
   use: useForm(),
-  seed: 3,
+  seed: '3',
 }
 
 /** Registers the tests of the playground. */
@@ -95,7 +96,7 @@ export function describePlayground(site: () => BuiltSite): void {
         policies: [policyForm('window', { limit: '25' }), policyForm('budget', { daily: '0.9' })],
         traffic: trafficForm('log', { log }),
         use: useForm(),
-        seed: 1,
+        seed: '1',
       }
       const page = await open(`${PAGE}#${linkOf(scenario)}`)
       await page.locator('#pg-issue').filter({ hasText: 'a link has none' }).waitFor()
@@ -125,6 +126,7 @@ export function describePlayground(site: () => BuiltSite): void {
       expect(await decisionsIn(other)).toEqual(await decisionsIn(page))
     })
 
+    describeAddress(open, large)
     describeMistakes(open)
 
     it('is used by the keyboard alone, and offline', async () => {

@@ -51,5 +51,5 @@ function example(
   policies: Scenario['policies'],
   traffic_: Scenario['traffic'],
 ): { title: string; scenario: Scenario } {
-  return { title, scenario: { policies, traffic: traffic_, use: useForm(), seed: 1 } }
+  return { title, scenario: { policies, traffic: traffic_, use: useForm(), seed: '1' } }
 }

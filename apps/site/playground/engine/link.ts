@@ -5,7 +5,6 @@ import {
   MAX_POLICIES,
   policyForm,
   readPolicyName,
-  readSeed,
   readTrafficName,
   trafficForm,
   USE_FIELDS,
@@ -22,9 +21,7 @@ export const hasOwnLog = ({ traffic: { kind, texts } }: Pick<Scenario, 'traffic'
  * Returns the link of a scenario, as the part after `#`. It can be read: `policy=window&policy.limit=60`, where the options
  * of a policy follow it.
  */
-export function linkOf(
-  scenario: Omit<Scenario, 'seed'> & { readonly seed: number | string },
-): string {
+export function linkOf(scenario: Scenario): string {
   const { policies, traffic, use, seed } = scenario
   const parts = new URLSearchParams()
   const write = (name: string, texts: Readonly<Record<string, string>>): void => {
@@ -38,28 +35,30 @@ export function linkOf(
   if (traffic.kind !== 'log') write('traffic', traffic.texts)
   else if (hasOwnLog(scenario)) write('traffic', { log: '' })
   write('use', use)
-  parts.append('seed', String(seed))
+  parts.append('seed', seed)
   return parts.toString()
 }
 
-/** Reads a link. A field that it leaves out has its first value. @throws Issue When the link is broken; it names the part. */
+/** Reads a link, with mistakes in its fields. One that it leaves out has its first value. @throws Issue When the link is broken; it names the part. */
 export async function readLink(link: string): Promise<Scenario> {
   const policies: { kind: ReturnType<typeof readPolicyName>; texts: Record<string, string> }[] = []
-  let kind: ReturnType<typeof readTrafficName> | undefined
-  const texts: Record<string, string> = {}
+  let traffic:
+    { kind: ReturnType<typeof readTrafficName>; texts: Record<string, string> } | undefined
   const use: Record<string, string> = {}
-  let seed = 1
+  let seed = '1'
   await withIssues('link', {}, () => {
     for (const [name, text] of new URLSearchParams(link)) {
       const [group = '', field] = name.split('.', 2)
       const policy = policies.at(-1)
       if (name === 'policy') policies.push({ kind: readPolicyName('link.policy', text), texts: {} })
-      else if (name === 'traffic') kind = readTrafficName('link.traffic', text)
-      else if (name === 'seed') seed = readSeed(text)
+      else if (name === 'traffic')
+        traffic = { kind: readTrafficName('link.traffic', text), texts: {} }
+      else if (name === 'seed') seed = text
       else if (field === undefined)
         throw refused('link', `link.${name}`, 'must be a policy, traffic, use or seed')
       else if (group === 'policy' && policy) keep(POLICY_KINDS[policy.kind].fields, policy.texts)
-      else if (group === 'traffic' && kind) keep(TRAFFIC_KINDS[kind].fields, texts)
+      else if (group === 'traffic' && traffic)
+        keep(TRAFFIC_KINDS[traffic.kind].fields, traffic.texts)
       else if (group === 'use') keep(USE_FIELDS, use)
       else
         throw refused(
@@ -80,7 +79,7 @@ export async function readLink(link: string): Promise<Scenario> {
   if (policies.length === 0 || policies.length > MAX_POLICIES) {
     throw refused('link', 'link.policy', `must be there 1 to ${MAX_POLICIES} times`)
   }
-  if (kind === undefined) {
+  if (traffic === undefined) {
     throw refused(
       'link',
       'link.traffic',
@@ -89,7 +88,7 @@ export async function readLink(link: string): Promise<Scenario> {
   }
   return {
     policies: policies.map((policy) => policyForm(policy.kind, policy.texts)),
-    traffic: trafficForm(kind, texts),
+    traffic: trafficForm(traffic.kind, traffic.texts),
     use: useForm(use),
     seed,
   }

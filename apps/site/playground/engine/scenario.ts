@@ -24,7 +24,7 @@ export interface Scenario {
   readonly policies: readonly Filled<PolicyName>[]
   readonly traffic: Filled<TrafficName>
   readonly use: Texts
-  readonly seed: number
+  readonly seed: string
 }
 
 export const MAX_POLICIES = 6

@@ -4,7 +4,7 @@ import { refused, withIssues } from './issue.ts'
 import { createProgram, planOf, type Plan } from './program.ts'
 import type { Run } from './recording.ts'
 import { run, type Use } from './run.ts'
-import { USE_FIELDS, type Scenario } from './scenario.ts'
+import { readSeed, USE_FIELDS, type Scenario } from './scenario.ts'
 import type { Traffic } from './arrivals.ts'
 import { TRAFFIC_KINDS, type TrafficKind } from './traffic.ts'
 
@@ -19,11 +19,12 @@ export interface Ready {
 
 /** Reads a scenario. `pause` is called now and then, as in `run`. @throws Issue Names the field at fault. */
 export async function prepare(scenario: Scenario, pause?: () => Promise<void>): Promise<Ready> {
+  const seed = await withIssues('seed', {}, () => readSeed(scenario.seed))
   const plan = await planOf(scenario)
   const use = await withIssues('use', USE_FIELDS, () => useOf(scenario, plan))
   const { fields, make }: TrafficKind = TRAFFIC_KINDS[scenario.traffic.kind]
   const traffic = await withIssues('traffic', fields, () =>
-    make(readTexts('traffic', fields, scenario.traffic.texts), scenario.seed, pause),
+    make(readTexts('traffic', fields, scenario.traffic.texts), seed, pause),
   )
   // A limiter refuses policies that do not go together.
   await withIssues('policies', {}, () => createProgram(plan, traffic.startMs))
