@@ -1,16 +1,20 @@
 /* The entry `@sluice/queue/bullmq`: a processor for workers of BullMQ in front of a limiter. */
-import { StoreError, type Cost, type Decision, type Limiter, type Subject } from '@sluice/core'
+import {
+  StoreError,
+  type Cost,
+  type DeniedDecision,
+  type Limiter,
+  type Subject,
+} from '@sluice/core'
 import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { delay } from '@sluice/core/internal/http'
 import { runtimeOf } from '@sluice/core/internal/limiter'
 import { DelayedError, UnrecoverableError, type Job } from 'bullmq'
 import { reservationId, reserveJob, settleOrEstimate, type JobCharge } from './charge.ts'
+import { LONGEST_WAIT_MS, waitMsOf } from './denial.ts'
 
 /** The delay of a job while the store fails, in milliseconds. */
 const STORE_DELAY_MS = 2_000
-
-/** The longest delay of a denied job, in milliseconds: limits may be raised meanwhile. */
-const LONGEST_DELAY_MS = 300_000
 
 /** Options of `limitedProcessor`. */
 export interface LimitedProcessorOptions<Data, Result> {
@@ -109,11 +113,10 @@ export function limitedProcessor<Data = any, Result = any>(
 }
 
 /** Returns the delay of a denied job. @throws UnrecoverableError When it never fits. */
-function delayOf({ retryAfterMs, violated }: Decision): number {
-  if (retryAfterMs !== null || violated?.reason === 'credits_exhausted') {
-    return Math.min(retryAfterMs ?? Infinity, LONGEST_DELAY_MS)
-  }
+function delayOf(decision: DeniedDecision): number {
+  const waitMs = waitMsOf(decision)
+  if (waitMs !== null) return Math.min(waitMs, LONGEST_WAIT_MS)
   throw new UnrecoverableError(
-    `Sluice: The job never fits: its cost is above the limit of policy "${violated?.name}"`,
+    `Sluice: The job never fits: its cost is above the limit of policy "${decision.violated?.name}"`,
   )
 }

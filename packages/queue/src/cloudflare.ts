@@ -10,6 +10,7 @@ import {
   type LimiterFor,
 } from '@sluice/core/internal/http'
 import { endFailed, reservationId, reserveJob, settleOrEstimate, type JobCharge } from './charge.ts'
+import { waitMsOf } from './denial.ts'
 import { JobError } from './job.ts'
 
 /** The longest delay that a queue accepts, in seconds: 12 hours. */
@@ -73,8 +74,8 @@ export type MessageHandler<Env, Body, Context> = (
 /**
  * Creates a consumer of Cloudflare Queues that handles messages only as fast as the limits allow.
  *
- * - A message that is denied goes back to the queue with the decision's delay, and is tried again then; one that
- *   can never fit, with the longest delay.
+ * - A message that is denied goes back to the queue with the decision's delay, and is tried again then; one without
+ *   credits, with five minutes; one that can never fit, with the longest delay.
  * - While the store fails, a message goes back with a delay that doubles with each of its attempts, from ten
  *   seconds to ten minutes.
  * - A message that is allowed and to be delayed waits here.
@@ -177,8 +178,8 @@ function giveBack(message: QueueMessage, error: unknown): void {
   } else message.retry()
 }
 
-function delaySeconds({ retryAfterMs }: DeniedDecision): number {
-  const seconds = retryAfterMs === null ? MAX_DELAY_SECONDS : Math.ceil(retryAfterMs / 1_000)
+function delaySeconds(decision: DeniedDecision): number {
+  const seconds = Math.ceil((waitMsOf(decision) ?? Infinity) / 1_000)
   return Math.min(MAX_DELAY_SECONDS, Math.max(1, seconds))
 }
 

@@ -2,6 +2,7 @@
 import { durationMs, SluiceError, StoreError, type Cost } from '@sluice/core'
 import { delay } from '@sluice/core/internal/http'
 import { endFailed, reservationId, reserveJob, type JobCharge } from './charge.ts'
+import { LONGEST_WAIT_MS, waitMsOf } from './denial.ts'
 import { assertParsed, decodeJob, JobError, type Job } from './job.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { ClaimedJob, Result } from './state/requests.ts'
@@ -10,9 +11,6 @@ import type { ClaimedJob, Result } from './state/requests.ts'
 export type Handler<Data, Unit extends string = string> = (
   job: Job<Data, Unit>,
 ) => Cost<Unit> | void | Promise<Cost<Unit> | void>
-
-/** The longest that a denied flow waits before it is looked at again, in milliseconds: limits may be raised meanwhile. */
-const LONGEST_PARK_MS = 300_000
 
 /** The pause of the whole queue while the limiter's store fails, in milliseconds. */
 const STORE_PAUSE_MS = 2_000
@@ -78,13 +76,13 @@ export class RunningJob<Data> {
         this.#charge = reserved.charge
         return reserved.delayMs
       }
-      const { retryAfterMs, violated } = reserved.decision
-      // A job waits for credits until somebody grants them.
-      if (retryAfterMs === null && violated?.reason !== 'credits_exhausted') {
+      const { violated } = reserved.decision
+      const fitsInMs = waitMsOf(reserved.decision)
+      if (fitsInMs === null) {
         const problem = `the job never fits: its cost is above the limit of policy "${violated?.name}"`
         return this.#failed(problem, true, 0, '')
       }
-      const waitMs = Math.min(Math.max(1, retryAfterMs ?? Infinity), LONGEST_PARK_MS)
+      const waitMs = Math.min(Math.max(1, fitsInMs), LONGEST_WAIT_MS)
       return this.back(this.#isForAll(violated?.name) ? 'queue' : 'flow', waitMs, true)
     } catch (error) {
       if (error instanceof StoreError) return this.back('queue', STORE_PAUSE_MS, false)
