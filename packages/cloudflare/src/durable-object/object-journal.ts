@@ -15,6 +15,9 @@ export interface RowStorage {
 /** The most characters of a row. It may have 2 MB, and a character may take three bytes. */
 export const MAX_CHARACTERS = 500_000
 
+/** The most characters of a call: an object has 128 MB of memory. The largest puts a balance with its 10,000 ids. */
+export const MAX_CALL = 8_000_000
+
 /** The fewest changes between two snapshots: their rows are so many times as rare. */
 const LEAST_CHANGES = 256
 
@@ -29,8 +32,6 @@ export class ObjectJournal implements ChangeJournal {
   #characters = 0
   #snapshotCharacters = 0
   #hasTable = false
-  /** True for a change that is longer than a row, until a snapshot has it. */
-  #isPending = false
 
   /** @param onFirstRow Called in the step that stores the first row. */
   constructor(sql: RowStorage, onFirstRow: () => void = () => {}) {
@@ -45,7 +46,6 @@ export class ObjectJournal implements ChangeJournal {
 
   /** True if it is time for a snapshot. */
   get isLong(): boolean {
-    if (this.#isPending) return true
     return this.#changes >= LEAST_CHANGES && this.#characters >= this.#snapshotCharacters
   }
 
@@ -67,25 +67,23 @@ export class ObjectJournal implements ChangeJournal {
     const current = rows.filter(({ snapshot }) => snapshot === this.#snapshot)
     const parts = current.filter(({ id }) => id < 0).toReversed()
     const changes = current.filter(({ id }) => id >= 0).map(({ text }) => text)
-    const snapshot = parts.length > 0 ? parts.map(({ text }) => text).join('') : undefined
+    const snapshot = parts[0] && parts.map(({ text }) => text).join('')
     this.#changes = changes.length
-    this.#characters = changes.reduce((sum, { length }) => sum + length, 0)
+    this.#characters = changes.join('').length
     this.#snapshotCharacters = snapshot?.length ?? 0
     return { snapshot, changes }
   }
 
   /** Adds a change. One that is longer than a row is left to a snapshot, for which it is then time. */
   append(change: string): void {
-    this.#isPending = change.length > MAX_CHARACTERS
-    if (this.#isPending) return
-    this.#write(this.#changes, change)
+    if (change.length > MAX_CHARACTERS) this.#changes = this.#characters = Infinity
+    else this.#write(this.#changes, change)
     this.#changes += 1
     this.#characters += change.length
   }
 
   /** Replaces everything by a snapshot. */
   replace(snapshot: string): void {
-    this.#isPending = false
     this.#snapshot += 1
     let id = 0
     for (let start = 0; start < snapshot.length || id === 0;) {

@@ -17,6 +17,7 @@ import {
   type PlaceStates,
 } from '@sluice/core/internal/journal'
 import { HOME, type HomeUnits, type OwnPlace, type Settling } from '@sluice/core/internal/places'
+import { MAX_CALL } from './object-journal.ts'
 import { objectsBy, parseName } from './names.ts'
 
 /** The part of an object that serves policies which home counts. The class of the object names it. */
@@ -40,9 +41,6 @@ export interface PlaceParts {
   /** Returns the store in home. */
   readonly home: () => Store
 }
-
-/** The most characters of a call: an object has 128 MB of memory. The largest puts a balance with its 10,000 ids. */
-const MAX_CALL = 8_000_000
 
 export class Place implements OwnPlace {
   readonly #parts: PlaceParts
