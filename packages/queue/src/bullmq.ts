@@ -16,6 +16,9 @@ import { LONGEST_WAIT_MS, waitMsOf } from './denial.ts'
 /** The delay of a job while the store fails, in milliseconds. */
 const STORE_DELAY_MS = 2_000
 
+/** The attempts to look back for a reservation: those after it may have failed to cancel it, as the store did. */
+const LOOK_BACK = 8
+
 /** Options of `limitedProcessor`. */
 export interface LimitedProcessorOptions<Data, Result> {
   /** Finds the subject of a job. */
@@ -69,7 +72,7 @@ export function limitedProcessor<Data = any, Result = any>(
     }
     // A job that was only denied has left nothing.
     const mayHaveLeft = attemptsMade > 0 || stalledCounter > 0
-    const lostFrom = mayHaveLeft ? Math.max(1, attemptsStarted - 1) : attemptsStarted
+    const lostFrom = mayHaveLeft ? Math.max(1, attemptsStarted - LOOK_BACK) : attemptsStarted
     return reserveJob(charged, { claim: attemptsStarted, lostFrom, held: '' })
   }
 

@@ -72,7 +72,9 @@ export async function reserveJob(
   const { limiter, subject, cost } = job
   for (const lost of toCancel(lostFrom, claim)) {
     const id = await job.idOf(lost)
-    await settleWithRetry(() => cancelById(limiter, subject, { id, cost }))
+    const { why } = await settleWithRetry(() => cancelById(limiter, subject, { id, cost }))
+    // A claim that has reserved had given back before what those before it had left.
+    if (why !== 'nothing_charged') break
   }
   const kept = held === '' ? undefined : await takeOver(limiter, held, now)
   // Its units are charged, but its calls in flight are over.
@@ -116,11 +118,11 @@ async function takeOver(
 }
 
 /**
- * Returns the claims whose reservations to cancel: all, or the first and the last of many. In an outage of the limiter's store
- * only the first may have reserved: those after it have failed to cancel that.
+ * Returns the claims whose reservations to cancel, the last first: all, or the last and the first of many. In an outage of the
+ * limiter's store only the first may have reserved: those after it have failed to cancel that.
  */
 function toCancel(from: number, claim: number): number[] {
-  const all = Array.from({ length: claim - from }, (_, at) => from + at)
+  const all = Array.from({ length: claim - from }, (_, at) => claim - 1 - at)
   return all.filter((_, at) => at < MAX_CANCELLED / 2 || at >= all.length - MAX_CANCELLED / 2)
 }
 

@@ -23,6 +23,12 @@ const MAX_BATCH_DELAY_MS = 600_000
 const FIRST_STORE_DELAY_SECONDS = 10
 const LONGEST_STORE_DELAY_SECONDS = 600
 
+/**
+ * The attempts to look back for a reservation: those after it may have failed to cancel it, as the store did, for some minutes
+ * with these delays. Also an attempt that was denied is looked at.
+ */
+const LOOK_BACK = 4
+
 /** A message of Cloudflare Queues, as far as a consumer uses it. */
 export interface QueueMessage<Body = unknown> {
   /** The id, the same in each attempt. */
@@ -83,7 +89,7 @@ export type MessageHandler<Env, Body, Context> = (
  * - A message whose subject, cost or handler throws goes back as the queue is configured, or after the `retry` of a
  *   `JobError`. The others are still handled.
  *
- * A message is charged once, however often it comes: the reservation has its id, and what the attempt before has
+ * A message is charged once, however often it comes: the reservation has its id, and what an attempt before has
  * left is given back. Each return counts against the queue's `max_retries`, also after a denial. A message beyond that
  * goes to the dead-letter queue: configure both.
  *
@@ -117,7 +123,7 @@ export function limitedConsumer<Env extends object, Body, Context extends object
       idOf: (attempt: number) => reservationId(queue, message.id, attempt),
     }
     const { attempts } = message
-    const claim = { claim: attempts, lostFrom: Math.max(1, attempts - 1), held: '' }
+    const claim = { claim: attempts, lostFrom: Math.max(1, attempts - LOOK_BACK), held: '' }
     return reserveJob(charged, claim)
   }
 
