@@ -8,6 +8,7 @@ import type {
   PolicyOf,
   PolicyOptions,
 } from '../policies/policy.ts'
+import type { Plans } from '../policies/plans.ts'
 import type { Calendar } from '../policies/resets.ts'
 import { creditAlgorithm } from '../algorithms/credits.ts'
 import type { CreditParams } from '../algorithms/credit-state.ts'
@@ -23,6 +24,7 @@ import {
 } from '../internal/validation.ts'
 import { createPolicy, defineRule } from '../policies/define-rule.ts'
 import { configureResets } from '../policies/resets.ts'
+import { assertMicros, assertPlanAmounts } from './micro-dollars.ts'
 
 /** The part of a balance that a plan includes. */
 export interface IncludedCredits<Name extends string = AnyLimitName> {
@@ -108,6 +110,9 @@ export function credits<
     balance: { accept, refuseReset, of: describedWith(topUpUrl) },
     keyspace: keyspaceOf(ledger),
   }))
+  for (const name of ['amount', 'rollover'] as const) {
+    assertMicros(unit, `credits.included.${name}`, included?.[name], invalidOption)
+  }
   return createPolicy([rule]) as PolicyOf<Partition, Unit, Name>
 }
 
@@ -198,9 +203,11 @@ function keyspaceOf(ledger: string): Keyspace {
 function accept(options: {
   readonly onStoreError?: unknown
   readonly policies: readonly Policy[]
+  readonly plans?: Plans
 }): void {
   assertDenies(options)
   assertOwnLedgers(options.policies)
+  assertPlanAmounts(options)
 }
 
 /** @throws ConfigError When two policies count in one ledger. */

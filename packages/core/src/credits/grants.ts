@@ -8,6 +8,7 @@ import { DAY_MS } from './bounds.ts'
 import { GRANT, REVOKE, SETTLE_HOLD } from './change.ts'
 import { accountIn, type Account, type CreditsChoice } from './find-credits.ts'
 import { assertId, invalid, msOf, noteOf, type Instant } from './grant-input.ts'
+import { assertMicros } from './micro-dollars.ts'
 import { changeOf, runChange, runStep, type CreditsChange } from './run-change.ts'
 
 /** Options of `grant`. */
@@ -53,9 +54,7 @@ export async function grant<Dimension extends string>(
   const { amount, id, kind, priority = 100, reason } = options
   if (!isUnits(amount) || amount < 1)
     throw invalid('amount', `must be units from 1 to ${MAX_UNITS}`)
-  if (account.compiled.policy.unit === 'usd' && amount < 1_000) {
-    throw invalid('amount', 'must be micro-dollars, such as usd(10)')
-  }
+  assertMicros(account.compiled.policy.unit, 'amount', amount, invalid)
   if (kind !== 'paid' && kind !== 'promotional') {
     throw invalid('kind', "must be 'paid' or 'promotional'")
   }
@@ -120,6 +119,7 @@ export async function adjust<Dimension extends string>(
   if (!isUnits(Math.abs(amount)) || amount === 0) {
     throw invalid('amount', 'must be a whole number of units, above or below 0')
   }
+  assertMicros(account.compiled.policy.unit, 'amount', amount, invalid)
   if (typeof reason !== 'string' || reason === '') throw invalid('reason', 'must be a text')
   const lot = lotName({ priority: 100, effective: 0, expires: 0, kind: 'paid' })
   return addUnits(account, { id, at, units: amount, sum: 'adjusted', lot, reason })
@@ -151,7 +151,10 @@ export async function revoke<Dimension extends string>(
 ): Promise<CreditsChange> {
   const account = await accountIn(limiter, subject, options, ['revoke', 'debt', 'reason'])
   assertId(id)
-  const data = { id, owes: options.debt === true, more: noteOf(id, options.reason) }
+  const { debt = false, reason } = options
+  // As text, it would take less than was asked for.
+  if (typeof debt !== 'boolean') throw invalid('debt', 'must be true or false')
+  const data = { id, owes: debt, more: noteOf(id, reason) }
   return runChange(account, REVOKE, data, account.idsKey)
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../internal/validation.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
+import { assertMicros } from './micro-dollars.ts'
 
 /** A balance that has fallen below an amount. */
 export interface LowBalance {
@@ -75,6 +76,7 @@ export function lowBalance(options: LowBalanceOptions): Extension {
       if (rules.length === 0) {
         throw invalidOption('lowBalance.policy', 'must name a policy of credits', policy)
       }
+      for (const { unit } of rules) assertMicros(unit, 'lowBalance.below', below, invalidOption)
       return { on: watchBalances(rules, below, tell) }
     },
   })

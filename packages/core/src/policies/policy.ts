@@ -3,6 +3,7 @@ import type { PolicyReason, PolicyState } from '../decision.ts'
 import type { DimensionOf, Per, Subject } from '../subject.ts'
 import type { Backpressure } from './backpressure.ts'
 import type { AnyLimitName, Burst, Limit, LimitContext } from './limit.ts'
+import type { Plans } from './plans.ts'
 import type { Mode, Rollout } from './rollout.ts'
 
 /** Options that every policy has. */
@@ -184,9 +185,14 @@ interface RuleBalance {
   /**
    * Called by `createLimiter`, which lets policies with one `keyspace` share keys.
    *
-   * @throws ConfigError Unless a limiter denies while its store fails, and counts the balance in one policy.
+   * @throws ConfigError Unless a limiter denies while its store fails, counts the balance in one policy, and has plans that
+   *   include money.
    */
-  accept(options: { readonly onStoreError?: unknown; readonly policies: readonly Policy[] }): void
+  accept(options: {
+    readonly onStoreError?: unknown
+    readonly policies: readonly Policy[]
+    readonly plans?: Plans
+  }): void
   /** Returns a state with the facts that only a balance has. @param available The units that were there. */
   of(state: PolicyState, available: number): PolicyState
   /** Called by a reset that names the rule. @throws ConfigError Always: it is money. */
