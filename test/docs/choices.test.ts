@@ -27,7 +27,6 @@ it('the ladder of the page answers by the first model that fits, until none does
     folder,
     'choices.md',
     'answer.ts',
-    { "'./limits'": "'./limits.ts'" },
   )
 
   const answers: Response[] = []

@@ -61,6 +61,23 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** The pages of apps that a bundler builds: it finds a file without its ending, and by default TypeScript refuses one. */
+const BUNDLED =
+  /^docs\/(?:start\/(?:nextjs|react-router|cloudflare|durable-objects)|recipes\/server-actions|reservations|queue|without-redis)\.md$|^packages\/(?:next|cloudflare)\//
+
+it("a page imports the reader's files as Node.js finds them, unless a bundler does", () => {
+  const pages = globSync(['README.md', 'docs/**/*.md', 'packages/*/README.md'], { cwd: root })
+  const unfound = pages
+    .filter((page) => !BUNDLED.test(page))
+    .flatMap((page) =>
+      Array.from(
+        readFileSync(join(root, page), 'utf8').matchAll(/^import .* from '\.{1,2}\/[\w/-]+'$/gm),
+        ([line]) => `${page}: ${line}`,
+      ),
+    )
+  expect(unfound).toEqual([])
+})
+
 it('every TypeScript block of the docs and package READMEs type-checks', () => {
   const files: string[] = []
   for (const page of globSync(

@@ -55,7 +55,7 @@ describe('a limit that is raised for a time', () => {
       raise: (tenant: string, until: Date) => Promise<void>
       raised: (tenant: string) => Promise<readonly unknown[]>
       endRaise: (tenant: string) => Promise<void>
-    }>(folder, 'configuration.md', 'raise.ts', { "'./limits'": "'./limits.ts'" })
+    }>(folder, 'configuration.md', 'raise.ts')
     const until = new Date('2026-11-28T18:00Z')
     const limits = async () => [
       limitsIn(await limiter.check({ tenant: 'acme' }))['rpm'],

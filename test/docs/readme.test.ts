@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startLocal, type LocalServer } from '@sluice/local'
@@ -48,6 +49,13 @@ describe("the README's code", () => {
   it('type-checks under strict options', () => {
     const files = ['assistant.ts', 'server.ts']
     expect(typeCheck(folder, files, '')).toBe('')
+  })
+
+  it('is loaded by Node.js as it is', () => {
+    const printed = ['assistant.ts', 'server.ts'].map((file) =>
+      execFileSync(process.execPath, [file], { cwd: folder, env: process.env, encoding: 'utf8' }),
+    )
+    expect(printed).toEqual(['', ''])
   })
 
   it('holds each tenant of a client to a budget, without Redis', async () => {
@@ -136,5 +144,17 @@ describe("the README's commands", () => {
     )
     expect(commands).toEqual(['demo', 'test'])
     for (const name of commands) expect(scripts).toHaveProperty(name ?? '')
+  })
+
+  it('pack into the folder of an app that is not there yet', () => {
+    const app = join(folder, 'my-app')
+    const commands = (
+      /^mkdir [^]*?(?=cd )|^npm pack [^]*?(?=cd )/m.exec(readme)?.[0] ?? ''
+    ).replaceAll('../my-app', app)
+    execFileSync('sh', ['-ec', commands], {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      stdio: 'pipe',
+    })
+    expect(readdirSync(app)).toHaveLength(commands.match(/ -w /g)?.length ?? 0)
   })
 })

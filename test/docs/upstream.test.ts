@@ -24,7 +24,7 @@ it('the page limits the calls of a client, and learns from them', async () => {
   )
   const limits = patient(codeOf('limits.ts'), freshPrefix())
   writeFileSync(join(folder, 'limits.ts'), limits)
-  writeFileSync(join(folder, 'model.ts'), codeOf('model.ts').replace('./limits', './limits.ts'))
+  writeFileSync(join(folder, 'model.ts'), codeOf('model.ts'))
   const { limiter, model } = (await import(join(folder, 'limits.ts'))) as {
     limiter: Limiter
     model: AdaptiveLimit

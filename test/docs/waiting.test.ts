@@ -12,8 +12,7 @@ let folder: string
 
 /** Writes and loads a file of the page. */
 async function load<Module>(file: string, change = (code: string) => code): Promise<Module> {
-  const code = change(readBlock('waiting.md', file)).replaceAll("'./limits'", "'./limits.ts'")
-  writeFileSync(join(folder, file), code)
+  writeFileSync(join(folder, file), change(readBlock('waiting.md', file)))
   return (await import(join(folder, file))) as Module
 }
 
