@@ -82,6 +82,39 @@ export function describeReaders(site: () => BuiltSite): void {
     })
   })
 
+  describe('the button that copies a page', () => {
+    it('says so of this page alone', async () => {
+      const page = await site().open(LONG, CLIPBOARD)
+      await page.getByRole('button', { name: 'Copy as Markdown' }).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      await page.locator('.VPSidebar a[href$="/docs/llm.html"]').click()
+      await page.waitForURL(/llm/)
+      await page.getByRole('button', { name: 'Copy as Markdown' }).waitFor()
+      expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0)
+      await page.context().close()
+    })
+
+    it('says that it has not copied a page that does not come', async () => {
+      const page = await site().open(LONG, CLIPBOARD)
+      await page.context().setOffline(true)
+      await page.getByRole('button', { name: 'Copy as Markdown' }).click()
+      const failed = page.getByRole('button', { name: 'Not copied: open the Markdown instead' })
+      await failed.waitFor()
+      expect(await page.getByRole('button', { name: 'Copied', exact: true }).count()).toBe(0)
+      await page.context().close()
+    })
+
+    it('copies in a browser that takes no promise', async () => {
+      const page = await site().open('SECURITY.html', CLIPBOARD)
+      await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'ClipboardItem'))
+      await page.reload()
+      await page.getByRole('button', { name: 'Copy as Markdown' }).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('# Security')
+      await page.context().close()
+    })
+  })
+
   describe('without JavaScript', () => {
     it.each([
       ['wide', { viewport: { width: 1280, height: 800 } }],

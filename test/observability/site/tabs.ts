@@ -62,6 +62,18 @@ export function describeTabs(site: () => BuiltSite): void {
       await page.context().close()
     })
 
+    it('take no harm from an address that nobody has encoded', async () => {
+      const page = await site().open('SECURITY.html')
+      const errors: Error[] = []
+      page.on('pageerror', (error) => errors.push(error))
+      await page.goto(`${site().address}${PROVIDERS}#%E0%A4%A`)
+      await page.getByRole('tab', { name: 'Clerk', selected: true }).waitFor()
+      await page.getByRole('tab', { name: 'Supabase' }).click()
+      await page.getByRole('tab', { name: 'Supabase', selected: true }).waitFor()
+      expect(errors).toEqual([])
+      await page.context().close()
+    })
+
     it('keep the choice of a language on the next page, and after a reload', async () => {
       const [first = '', second = ''] = site().pages.filter((path) =>
         readFileSync(join(site().folder, path), 'utf8').includes('of-language'),

@@ -1,21 +1,22 @@
 import { useData, withBase } from 'vitepress'
-import { computed, defineComponent, h, ref } from 'vue'
+import { computed, defineComponent, h, ref, watch } from 'vue'
+
+const LABEL = 'Copy as Markdown'
 
 /** A button that copies the Markdown of a page, and a link to it. */
 export const CopyPage = defineComponent({
   setup() {
     const { page } = useData()
-    const said = ref('Copy as Markdown')
+    const said = ref(LABEL)
     const address = computed(() => withBase(`/${page.value.relativePath}`))
+    watch(address, () => (said.value = LABEL))
     async function copy(): Promise<void> {
-      const response = await fetch(address.value)
-      try {
-        if (!response.ok) throw new Error(response.statusText)
-        await navigator.clipboard.writeText(await response.text())
-        said.value = 'Copied'
-      } catch {
-        said.value = 'Not copied: open the Markdown instead'
-      }
+      const from = address.value
+      const says = await write(read(from)).then(
+        () => 'Copied',
+        () => 'Not copied: open the Markdown instead',
+      )
+      if (from === address.value) said.value = says
     }
     return () =>
       h('nav', { class: 'copy-page', 'aria-label': 'This page' }, [
@@ -24,3 +25,16 @@ export const CopyPage = defineComponent({
       ])
   },
 })
+
+async function read(address: string): Promise<Blob> {
+  const response = await fetch(address)
+  if (!response.ok) throw new Error(response.statusText)
+  return new Blob([await response.text()], { type: 'text/plain' })
+}
+
+/** Safari copies only what it is given at once with the click: a promise, of a browser that takes one. */
+async function write(text: Promise<Blob>): Promise<void> {
+  if (typeof ClipboardItem === 'undefined')
+    await navigator.clipboard.writeText(await (await text).text())
+  else await navigator.clipboard.write([new ClipboardItem({ 'text/plain': text })])
+}

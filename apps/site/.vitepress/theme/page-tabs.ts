@@ -46,7 +46,7 @@ export const PageTabs = defineComponent({
 
     /** Shows the panel that the address leads to. */
     async function followHash(): Promise<void> {
-      const target = decodeURIComponent(location.hash.slice(1))
+      const target = decoded(location.hash.slice(1))
       const index = target === '' ? -1 : panelWith(target)
       const name = names[index]
       if (name === undefined) return
@@ -115,5 +115,14 @@ export const PageTabs = defineComponent({
       ])
   },
 })
+
+/** Returns the anchor of an address; none of one that nobody has encoded. */
+function decoded(anchor: string): string {
+  try {
+    return decodeURIComponent(anchor)
+  } catch {
+    return ''
+  }
+}
 
 const labelOf = (family: string): string => family[0]?.toUpperCase() + family.slice(1)
