@@ -69,6 +69,18 @@ describe('a log is charged as a replay charges it', () => {
   })
 })
 
+it('the calls of a log without a price are counted as a replay counts them', async () => {
+  const { log } = await replay((await parseLog(PRICED)).calls(), [])
+  expect(log.unpriced).toBeGreaterThan(30)
+  const traffic = trafficForm('log', { log: PRICED })
+  const unpricedBy = async (kind: PolicyName): Promise<number | undefined> => {
+    const scenario = { policies: [policyForm(kind)], traffic, use: useForm(), seed: '1' }
+    return (await prepare(scenario)).traffic.unpriced
+  }
+  expect(await unpricedBy('budget')).toBe(log.unpriced)
+  expect(await unpricedBy('daily')).toBe(0)
+})
+
 it('a log is read in parts, with the lines of the whole', async () => {
   const quoted = `\n\ntime,tenant,note\n${rows(9_000, (index) => `${START - index},t,"a\nb ""${index}"`)}`
   const parts = [...partsOf(quoted)]
@@ -83,6 +95,19 @@ it('a log is read in parts, with the lines of the whole', async () => {
   const broken = `${quoted}noon,t,"x"\n`
   const line = broken.split('\n').length - 1
   await expect(logTraffic(broken, 9_999)).rejects.toThrow(`line ${line}: "time" is not a time`)
+  const short = `${quoted}1\n`
+  await expect(logTraffic(short, 9_999)).rejects.toThrow(
+    `log: line ${line}: Invalid Record Length: columns length is 3, got 1`,
+  )
+})
+
+it('a log in parts may have any order, and another is told that it has none', async () => {
+  const json = rows(20_001, (index) => `{"time":${START - index},"tenant":"t"}`)
+  await expect(logTraffic(json, 30_000)).rejects.toThrow(
+    /^log: must be sorted by time, unless it is CSV: line 20,001 is earlier than a call [^:]*$/,
+  )
+  const csv = `time,tenant\n${rows(20_001, (index) => `${START - index},t`)}`
+  expect((await logTraffic(csv, 30_000)).arrivals).toHaveLength(20_001)
 })
 
 it('a log has a bound', async () => {

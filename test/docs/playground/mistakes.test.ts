@@ -86,6 +86,9 @@ describe('the mistake of traffic names its field', () => {
       'perMinute',
       'must make at most 200,000 requests together',
     ],
+    // Of 50 tenants together, before any is made.
+    ['steady', { tenants: '50', perMinute: '60000', lasts: '5s' }, 'perMinute', 'at most 200,000'],
+    ['runaway', { tenants: '50', perMinute: '60000' }, 'perMinute', 'at most 200,000'],
     [
       'burst',
       { every: '1ms', lasts: '30d' },

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { linkOf } from '../../../apps/site/playground/engine/link.ts'
 import type { Scenario } from '../../../apps/site/playground/engine/scenario.ts'
@@ -50,12 +50,8 @@ export function describeAddress(open: BuiltSite['open'], large: Scenario): void 
   it('writes nothing into the address of another page', async () => {
     const page = await open('SECURITY.html')
     // The next page comes only after the timer of the edit.
-    let load = (): void => undefined
-    const isLoading = new Promise<void>((resolve) => (load = resolve))
-    await page.route(/docs_index\.md\./, async (route) => {
-      await isLoading
-      await route.continue()
-    })
+    const held: Route[] = []
+    await page.route(/docs_index\.md\./, (route) => void held.push(route))
     await page.goto(new URL(PAGE, page.url()).href)
     await settled(page)
     await page.evaluate(() => {
@@ -66,7 +62,7 @@ export function describeAddress(open: BuiltSite['open'], large: Scenario): void 
     })
     await settled(page)
     expect(page.url()).toMatch(/\/docs\/$/)
-    load()
+    for (const route of held) await route.continue()
     await page.getByRole('heading', { level: 1, name: 'documentation' }).waitFor()
   })
 

@@ -56,7 +56,7 @@ export function describeMistakes(open: BuiltSite['open']): void {
     await page.getByLabel('Limit', { exact: true }).fill('3')
     await page.getByLabel('Kind of traffic').selectOption('Your log')
     await page.getByLabel('Log', { exact: true }).fill('time,tenant\n1767600000,secret\n')
-    await page.getByText('1 requests decided').waitFor()
+    await page.getByText('1 request decided').waitFor()
     const link = await copied('Link copied, without your log')
     expect(link).toContain('policy.limit=3')
     expect(link + page.url()).not.toContain('secret')
@@ -68,13 +68,16 @@ export function describeMistakes(open: BuiltSite['open']): void {
     expect(await page.getByLabel('Limit', { exact: true }).inputValue()).toBe('3')
   })
 
-  it('keeps the focus when a policy is removed', async () => {
+  it('keeps the focus when a policy is removed, and when no more can be added', async () => {
     const page = await open(PAGE)
     await page.getByLabel('Begin with').selectOption('Minute, day and dollars')
     await page.getByRole('button', { name: 'Remove policy 3' }).press('Enter')
     const focused = (): Promise<string | undefined> =>
       page.evaluate(() => document.activeElement?.id)
     await expect.poll(focused).toBe('policies-1')
+    for (let count = 2; count < 6; count += 1)
+      await page.getByRole('button', { name: 'Add policy' }).press('Enter')
+    await expect.poll(focused).toBe('policies-5')
   })
 
   it('fits a phone, with a tenant of a long name, and leads to its results', async () => {

@@ -18,6 +18,7 @@ import { prepare } from '../../../apps/site/playground/engine/simulate.ts'
 import { lineOf, runCode } from '../../docs/playground/run-code.ts'
 import type { BuiltSite } from './built.ts'
 import { describeAddress } from './playground-address.ts'
+import { describeLogs } from './playground-log.ts'
 import { describeMistakes } from './playground-mistakes.ts'
 import { fileOf, PAGE, settled } from './playground-page.ts'
 
@@ -127,6 +128,7 @@ export function describePlayground(site: () => BuiltSite): void {
     })
 
     describeAddress(open, large)
+    describeLogs(open)
     describeMistakes(open)
 
     it('is used by the keyboard alone, and offline', async () => {

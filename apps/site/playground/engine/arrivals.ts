@@ -12,6 +12,8 @@ export interface Traffic {
   readonly startMs: number
   /** In the order of their times. */
   readonly arrivals: readonly Arrival[]
+  /** The calls of a log with neither a cost nor a price, which count as $0. */
+  readonly unpriced?: number | undefined
   /** Returns the milliseconds until a denied client tries again, or `undefined` if it gives up. */
   readonly retryIn: (retryAfterMs: number | null, attempt: number) => number | undefined
 }

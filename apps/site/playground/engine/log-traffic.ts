@@ -11,6 +11,13 @@ const PAUSE_EVERY = 500
 const NEEDED =
   'CSV with commas and a first line such as "time,tenant,cost", JSON with these names, or an access log'
 
+/** The requests of a log, at their own times. */
+interface LogCalls {
+  readonly calls: Required<Arrival>[]
+  /** The calls whose model has no price. */
+  readonly unpriced: number
+}
+
 /**
  * Returns the requests of a log, at their times. Their tokens and dollars are the real use of the calls.
  *
@@ -24,7 +31,7 @@ export async function logTraffic(
   if (text.trim() === '')
     throw refused('traffic.log', 'log', 'is empty: choose a file, or write lines (a link has none)')
   if (text.length > MAX_LOG_BYTES) throw refused('traffic.log', 'log', 'must be at most 10 MB')
-  const calls = await readCalls(text, most, pause).catch((error: unknown) => {
+  const { calls, unpriced } = await readCalls(text, most, pause).catch((error: unknown) => {
     throw isOfProduct(error) ? logIssue(optionOf(error), error.reason, text) : error
   })
   calls.sort((a, b) => a.at - b.at)
@@ -32,7 +39,8 @@ export async function logTraffic(
   if (startMs === undefined) throw refused('traffic.log', 'log', 'has no requests')
   return {
     startMs,
-    arrivals: calls.map((call) => arrivalOf(call, startMs)),
+    arrivals: calls.map(({ at, tenant, used }) => ({ at: at - startMs, tenant, used })),
+    unpriced,
     retryIn: () => undefined,
   }
 }
@@ -41,18 +49,23 @@ async function readCalls(
   text: string,
   most: number,
   pause: (() => Promise<void>) | undefined,
-): Promise<Call[]> {
+): Promise<LogCalls> {
   // Only a page that reads a log loads its parsers.
   const { parseLog } = await import('@sluice/replay/parse')
   const { format } = await parseLog(text)
-  const calls: Call[] = []
+  const calls: Required<Arrival>[] = []
+  let unpriced = 0
   let malformed = 0
   let first: { readonly line: number; readonly reason: string } | undefined
   // Only the parser of CSV reads all of its text at once.
   for (const part of format === 'csv' ? partsOf(text) : [{ text, linesBefore: 0 }]) {
     const log = await parseLog(part.text)
     for await (const call of log.calls()) {
-      if (calls.push(call) > most) {
+      const { at, subject, units } = call
+      const usd = dollarsOf(call)
+      if (usd === null) unpriced += 1
+      const used = { ...units, ...(usd !== undefined && { usd: usd ?? 0 }) }
+      if (calls.push({ at, tenant: subject.tenant, used }) > most) {
         const count = most.toLocaleString('en-US')
         throw refused('traffic.log', 'log', `must have at most ${count} requests`)
       }
@@ -63,15 +76,22 @@ async function readCalls(
     const [fault] = log.facts.malformed.first
     if (fault) first ??= { ...fault, line: fault.line + part.linesBefore }
   }
-  if (!first) return calls
+  if (!first) return { calls, unpriced }
   const others = malformed > 1 ? `; ${malformed} lines cannot be read` : ''
   // The page has no option by which seconds could count from a start.
-  const reason = first.reason.replace('; if it counts seconds, set "start"', '')
+  const reason = first.reason
+    .replace('; if it counts seconds, set "start"', '')
+    // The parser of CSV counts the lines of its part.
+    .replace(/ on line \d+/, '')
   throw refused('traffic.log', 'log', `line ${first.line}: ${reason}${others}`)
 }
 
 /** Words a mistake of the whole log: the page has no options that would name its columns. */
 function logIssue(option: string, reason: string, text: string): Issue {
+  if (option === 'reorderCalls') {
+    const where = /line .*$/.exec(reason)?.[0] ?? ''
+    return refused('traffic.log', 'log', `must be sorted by time, unless it is CSV: ${where}`)
+  }
   const has = /the log has these: .*$/.exec(reason)?.[0]
   const [line = ''] = text.trimStart().split('\n', 1)
   const separator = [';', '\t'].find((mark) => line.includes(mark) && !line.includes(','))
@@ -85,22 +105,15 @@ function logIssue(option: string, reason: string, text: string): Issue {
   return refused('traffic.log', 'log', `must be ${NEEDED}: ${why}`)
 }
 
-function arrivalOf({ at, subject, units }: Call, startMs: number): Arrival {
-  const { token } = units
-  const usd = dollarsOf(subject.model, units)
-  const used = { ...(token !== undefined && { token }), ...(usd !== undefined && { usd }) }
-  return { at: at - startMs, tenant: subject.tenant, used }
-}
-
-/** The cost of the log, otherwise the list price; as in a replay, a model without one costs nothing. */
-function dollarsOf(model: string | undefined, units: Call['units']): number | undefined {
+/** Returns the cost that the log tells, or the list price; `null` if the model has none, `undefined` if the log tells too little. */
+function dollarsOf({ subject: { model }, units }: Call): number | null | undefined {
   const { usd, input_token: input, output_token: output } = units
   if (usd !== undefined || model === undefined) return usd
   if (input === undefined || output === undefined) return undefined
   try {
     return priceOf({ input, output }, model, LIST_PRICES)
   } catch (error) {
-    if (isOfProduct(error) && error.code === 'unknown_model') return 0
+    if (isOfProduct(error) && error.code === 'unknown_model') return null
     throw error
   }
 }

@@ -61,7 +61,7 @@ function charged(traffic: Traffic, { units }: Plan): Traffic {
     const counted = units.map((unit): [string, number] => [unit, used[unit] ?? missing(unit)])
     return { ...arrival, used: Object.fromEntries(counted) }
   })
-  return { ...traffic, arrivals }
+  return { ...traffic, arrivals, unpriced: units.includes('usd') ? traffic.unpriced : 0 }
 }
 
 function missing(unit: string): never {

@@ -56,13 +56,7 @@ export const TRAFFIC_KINDS = {
     title: 'Steady',
     describe: 'Each tenant asks at random times, at an even rate.',
     fields: { tenants, perMinute: whole('Requests a minute, each', '75', 1, 60_000), lasts },
-    make: (v, seed) => {
-      const random = seededRandom(seed)
-      const all = numbered(v.tenants, (index) =>
-        poisson(tenantName(index), v.perMinute, 0, v.lasts, random),
-      )
-      return trafficOf(all.flat())
-    },
+    make: (v, seed) => trafficOf(poisson(v, seededRandom(seed))),
   }),
   burst: kind({
     title: 'Bursts',
@@ -138,17 +132,13 @@ export const TRAFFIC_KINDS = {
       if (v.begins >= v.lasts) {
         throw refused('traffic.begins', 'traffic.begins', 'must be shorter than "Lasts"')
       }
-      const random = seededRandom(seed)
-      const all = numbered(v.tenants, (index) =>
-        poisson(tenantName(index), v.perMinute, 0, v.lasts, random),
-      )
       const loops = Math.ceil((v.lasts - v.begins) / v.pause)
       assertCount('pause', loops)
       const agent = numbered(loops, (turn) => ({
         at: v.begins + turn * v.pause,
         tenant: 'runaway',
       }))
-      return trafficOf([...all.flat(), ...agent])
+      return trafficOf([...poisson(v, seededRandom(seed)), ...agent])
     },
   }),
   log: kind({
@@ -174,22 +164,21 @@ function trafficOf(arrivals: readonly Arrival[]): Traffic {
   }
 }
 
-/** Returns requests whose gaps are random, as those of many people are. */
+/** Returns the requests of each tenant. Their gaps are random, as those of many people are. */
 function poisson(
-  tenant: string,
-  perMinute: number,
-  from: number,
-  to: number,
+  v: { readonly tenants: number; readonly perMinute: number; readonly lasts: number },
   random: () => number,
 ): Arrival[] {
-  assertCount('perMinute', (perMinute * (to - from)) / 60_000)
-  const arrivals: Arrival[] = []
-  let at = from
-  for (;;) {
-    at += (-Math.log(1 - random()) * 60_000) / perMinute
-    if (at >= to) return arrivals
-    arrivals.push({ at: Math.floor(at), tenant })
-  }
+  assertCount('perMinute', (v.tenants * v.perMinute * v.lasts) / 60_000)
+  return numbered(v.tenants, (index) => {
+    const arrivals: Arrival[] = []
+    const tenant = tenantName(index)
+    for (let at = 0; ;) {
+      at += (-Math.log(1 - random()) * 60_000) / v.perMinute
+      if (at >= v.lasts) return arrivals
+      arrivals.push({ at: Math.floor(at), tenant })
+    }
+  }).flat()
 }
 
 function assertCount(field: string, count: number): void {

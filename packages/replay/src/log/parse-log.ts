@@ -4,6 +4,9 @@ import { parse } from 'csv-parse/browser/esm/sync'
 import { csvOptions, type ParsedRow } from './csv-options.ts'
 import { readLog, type LogOptions, type ParsedLog } from './read-log.ts'
 
+/** The characters at the beginning that tell the format and the columns of CSV. */
+const START_LENGTH = 65_536
+
 export type { Call, CallSum } from '../call.ts'
 export type { LogFacts } from './facts.ts'
 export type { LogFormat } from './formats.ts'
@@ -19,7 +22,8 @@ export type { LogOptions, ParsedLog } from './read-log.ts'
  */
 export async function parseLog(text: string, options: LogOptions = {}): Promise<ParsedLog> {
   if (text.trim() === '') throw invalidOption('log', 'is empty')
-  return readLog({ start: text, open: () => chunksOf(text), readCsv: readWholeCsv }, options)
+  const start = text.slice(0, START_LENGTH)
+  return readLog({ start, open: () => chunksOf(text), readCsv: readWholeCsv }, options)
 }
 
 async function* chunksOf(text: string): TextChunks & AsyncGenerator<string> {
