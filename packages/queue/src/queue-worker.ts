@@ -237,12 +237,12 @@ export class QueueWorker<Data> implements Worker {
 
   async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {
     const begun = (): void => this.#events?.begun(job.claimed, this.#parts.runtime.clock())
-    const result = await job.run(this.#handle, delayMs, begun)
-    if (this.#running.get(job.id) === job) this.#end(job, result)
-    else await this.#forget(job)
+    this.#end(job, await job.run(this.#handle, delayMs, begun))
   }
 
+  /** Reports the result of a job, unless another worker has it: this one may have claimed it again, too. */
   #end(job: RunningJob<Data>, result: Result): void {
+    if (this.#running.get(job.id) !== job) return void this.#forget(job)
     this.#running.delete(job.id)
     this.#results.push(result)
     this.#sleeper.wake()
