@@ -1,14 +1,15 @@
 /* The loop of a worker: it reports results to the store, claims jobs, and sleeps until there is more to do. */
 import { durationMs, StoreError, type Duration } from '@sluice/core'
-import { assertFunction, assertPositiveInteger, invalidOption } from '@sluice/core/internal'
-import { settleOrEstimate } from './charge.ts'
 import { JobEvents } from './job-events.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { Worker, WorkOptions } from './options.ts'
+import { Outage } from './outage.ts'
 import { Sleeper, within } from './sleeper.ts'
 import { RunningJob, type Handler } from './running-job.ts'
+import { Settling } from './settling.ts'
 import { operationOf, TURN } from './state/operations.ts'
-import type { Result, Turn, UnsettledJob } from './state/requests.ts'
+import type { Result, Turn } from './state/requests.ts'
+import { workSettings, type WorkSettings } from './work-options.ts'
 
 /** The most jobs to claim at a time. They reserve one after another, in their order. */
 const MAX_CLAIMED = 25
@@ -16,31 +17,20 @@ const MAX_CLAIMED = 25
 /** The time that aborted jobs have to end, in milliseconds. */
 const ABORT_MS = 1_000
 
-/** The most jobs that run at a time, and the most results in one call: more are too many for a script. */
-const MAX_CONCURRENCY = 1_000
+/** The most results in one call: more are too many for a script. */
 const MAX_RESULTS = 500
-
-/** The shortest and longest pause after the store has failed, in milliseconds. */
-const PAUSES_MS = [500, 10_000] as const
-
-/** The failures in a row after which a worker ends that has to end. */
-const GIVE_UP_AFTER = 3
 
 export class QueueWorker<Data> implements Worker {
   readonly ended: Promise<void>
   readonly #parts: QueueParts<Data>
   readonly #handle: Handler<Data>
-  readonly #concurrency: number
-  readonly #lookEveryMs: number
-  readonly #untilIdle: boolean
-  readonly #onFailed: (id: string) => unknown
+  readonly #settings: WorkSettings
   /** Set if somebody listens. */
   readonly #events: JobEvents | undefined
   readonly #running = new Map<string, RunningJob<Data>>()
   /** The results that the store does not know. */
   #results: Result[] = []
-  /** The number of jobs whose charge is being corrected or given back. */
-  #settling = 0
+  readonly #settling: Settling
   #isStopping = false
   #isOver = false
   #renewAt = Infinity
@@ -48,8 +38,7 @@ export class QueueWorker<Data> implements Worker {
   /** The most jobs to claim at a time: about as many as the limits have let begin of late. */
   #claims = MAX_CLAIMED
   readonly #sleeper = new Sleeper()
-  /** The sleep after a failure, which only a call from outside ends: that jobs end is no reason to ask sooner. */
-  readonly #outage = new Sleeper()
+  readonly #outage = new Outage()
   /** Ends the wait of a job that is to run alone. */
   #onAlone: () => void = () => {}
 
@@ -58,24 +47,12 @@ export class QueueWorker<Data> implements Worker {
     const { job } = parts.runtime.events
     this.#events = job && new JobEvents(parts.name, job)
     this.#handle = handle
-    this.#concurrency = assertPositiveInteger(
-      'work.concurrency',
-      options.concurrency ?? 10,
-      MAX_CONCURRENCY,
-    )
-    this.#lookEveryMs = durationMs('work.lookEvery', options.lookEvery ?? '5s')
-    this.#untilIdle = options.untilIdle ?? false
-    if (typeof this.#untilIdle !== 'boolean') {
-      throw invalidOption('work.untilIdle', 'must be true or false', this.#untilIdle)
-    }
-    const onFailed = options.onFailed ?? ((id) => logFailed(parts.name, id))
-    assertFunction('work.onFailed', onFailed)
-    // It may be async, and is not awaited.
-    this.#onFailed = (id) => new Promise((resolve) => resolve(onFailed(id))).catch(logThrown)
-    const { signal } = options
-    if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw invalidOption('work.signal', 'must be an AbortSignal', signal)
-    }
+    this.#settling = new Settling(parts, (result) => {
+      if (result) this.#results.push(result)
+      this.#sleeper.wake()
+    })
+    this.#settings = workSettings(parts.name, options)
+    const { signal } = this.#settings
     if (signal?.aborted) this.#isStopping = true
     signal?.addEventListener('abort', this.#onAbort)
     const wake = (): void => this.#wake()
@@ -105,46 +82,43 @@ export class QueueWorker<Data> implements Worker {
   }
 
   async #loop(): Promise<void> {
-    let pauseMs: number = PAUSES_MS[0]
-    let failures = 0
+    const { concurrency, lookEveryMs, untilIdle } = this.#settings
     while (!this.#isOver) {
       this.#sleeper.look()
-      this.#outage.look()
+      this.#outage.sleeper.look()
       if (this.#isStopping && !this.#isBusy()) break
       // Jobs reserve in their order, so no more are claimed meanwhile.
-      const free = this.#isStopping || this.#isStarting ? 0 : this.#concurrency - this.#running.size
+      const free = this.#isStopping || this.#isStarting ? 0 : concurrency - this.#running.size
       const most = Math.min(this.#claims, free)
       const turn = await this.#turn(most)
       if (turn instanceof StoreError) {
-        failures += 1
-        if (this.#untilIdle && failures === GIVE_UP_AFTER) throw turn
-        await this.#pause(pauseMs)
-        pauseMs = Math.min(2 * pauseMs, PAUSES_MS[1])
+        this.#outage.begin()
+        if (untilIdle && this.#outage.isLong) throw turn
+        await this.#pause()
         continue
       }
-      failures = 0
-      pauseMs = PAUSES_MS[0]
+      this.#outage.end()
       if (this.#isStopping || this.#isAlone()) this.#onAlone()
       const isFull = turn.claimed.length === most
       if (turn.claimed.length > 0) void this.#start(turn, isFull)
       const waitMs = turn.nextAt - turn.now
       const isIdle = !isFull && waitMs > 0
-      if (this.#untilIdle && isIdle && !this.#isBusy()) break
+      if (untilIdle && isIdle && !this.#isBusy()) break
       const isOver = this.#isStopping && !this.#isBusy()
       if (isOver || (most > 0 && !isIdle && !this.#isStarting)) continue
-      const isAtCapacity = this.#isStopping || this.#running.size >= this.#concurrency
-      const lookMs = most > 0 ? Math.min(waitMs, this.#lookEveryMs) : this.#lookEveryMs
+      const isAtCapacity = this.#isStopping || this.#running.size >= concurrency
+      const lookMs = most > 0 ? Math.min(waitMs, lookEveryMs) : lookEveryMs
       await this.#sleep(isAtCapacity ? Infinity : lookMs)
     }
   }
 
   #wake(): void {
     this.#sleeper.wake()
-    this.#outage.wake()
+    this.#outage.sleeper.wake()
   }
 
   #isBusy(): boolean {
-    return this.#running.size > 0 || this.#results.length > 0 || this.#settling > 0
+    return this.#running.size > 0 || this.#results.length > 0 || this.#settling.count > 0
   }
 
   /** Reports results to the store, and claims new jobs. Returns the error if the store fails. */
@@ -172,9 +146,9 @@ export class QueueWorker<Data> implements Worker {
     }
     this.#events?.ended(batch, turn)
     for (const [at, result] of batch.entries()) {
-      if (result.kind === 'done' && turn.taken[at] === 'taken') void this.#settle(result)
+      if (result.kind === 'done' && turn.taken[at] === 'taken') void this.#settling.settle(result)
     }
-    for (const job of turn.unsettled) void this.#settle(job)
+    for (const job of turn.unsettled) void this.#settling.settle(job)
     for (const [at, job] of renewed.entries()) {
       if (turn.taken[batch.length + at] === 'taken') job.leaseEndsAt = leaseEndsAt
       else this.#lose(job)
@@ -183,7 +157,7 @@ export class QueueWorker<Data> implements Worker {
       const every = leaseMs / 3
       this.#renewAt = isDue ? Date.now() + every : Math.min(this.#renewAt, Date.now() + every)
     }
-    for (const id of turn.died) this.#onFailed(id)
+    for (const id of turn.died) this.#settings.onFailed(id)
     for (const job of turn.claimed) {
       this.#running.set(job.id, new RunningJob(job, this.#parts, turn.now, leaseEndsAt))
     }
@@ -232,7 +206,7 @@ export class QueueWorker<Data> implements Worker {
 
   /** Returns true if the store knows the results of all jobs but one. */
   #isAlone(): boolean {
-    return this.#running.size <= 1 && this.#results.length === 0 && this.#settling === 0
+    return this.#running.size <= 1 && this.#results.length === 0 && this.#settling.count === 0
   }
 
   async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {
@@ -242,7 +216,7 @@ export class QueueWorker<Data> implements Worker {
 
   /** Reports the result of a job, unless another worker has it: this one may have claimed it again, too. */
   #end(job: RunningJob<Data>, result: Result): void {
-    if (this.#running.get(job.id) !== job) return void this.#forget(job)
+    if (this.#running.get(job.id) !== job) return void this.#settling.forget(job)
     this.#running.delete(job.id)
     this.#results.push(result)
     this.#sleeper.wake()
@@ -252,59 +226,24 @@ export class QueueWorker<Data> implements Worker {
   #lose(job: RunningJob<Data>): void {
     this.#running.delete(job.id)
     job.abort('The lease of the job has ended')
-    void this.#forget(job)
-  }
-
-  /** Gives back what it has reserved for a job that another worker has. */
-  async #forget(job: RunningJob<Data>): Promise<void> {
-    this.#settling += 1
-    await job.forget()
-    this.#settling -= 1
-    this.#sleeper.wake()
-  }
-
-  /** Settles a job that has run. If the store fails, the queue gives it to a worker again. */
-  async #settle({ id, claim, settlement }: UnsettledJob): Promise<void> {
-    const { limiter, runtime, name } = this.#parts
-    this.#settling += 1
-    try {
-      await settleOrEstimate(limiter, settlement, (error) => {
-        const message = `A handler of the queue "${name}" has returned what is no cost; its estimate stays charged`
-        runtime.events.problem({ code: 'reservation_lost', message, error })
-      })
-      this.#results.push({ kind: 'settled', id, claim })
-    } catch (error) {
-      // If the store has failed, the queue gives the job to a worker again. Nothing else ends by itself.
-      if (!(error instanceof StoreError)) {
-        const message = `A job of the queue "${name}" cannot be settled; its estimate stays charged`
-        runtime.events.problem({ code: 'reservation_lost', message, error })
-        this.#results.push({ kind: 'settled', id, claim })
-      }
-    }
-    this.#settling -= 1
-    this.#sleeper.wake()
+    void this.#settling.forget(job)
   }
 
   /**
    * Waits after a failure: while there are leases, at most a tenth of one, so that an outage that is over before they end does
    * not lose them. Not only until they are to be renewed: that time may be past.
    */
-  async #pause(ms: number): Promise<void> {
+  async #pause(): Promise<void> {
     const isHolding = this.#running.size > 0 || this.#results.length > 0
-    const waitMs = isHolding ? Math.min(ms, this.#parts.leaseMs / 10) : ms
+    const waitMs = Math.min(this.#outage.pauseMs, isHolding ? this.#parts.leaseMs / 10 : Infinity)
     // A worker that stops has little time to report how its jobs have ended.
-    await (this.#isStopping ? this.#sleeper : this.#outage).sleep(waitMs)
+    await (this.#isStopping ? this.#sleeper : this.#outage.sleeper).sleep(waitMs)
   }
 
   /** Waits, at most until leases are to be renewed, or something happens. */
   async #sleep(ms: number): Promise<void> {
     const renewMs = this.#running.size > 0 ? this.#renewAt - Date.now() : Infinity
-    const waitMs = Math.min(ms, renewMs, this.#lookEveryMs + this.#parts.leaseMs)
+    const waitMs = Math.min(ms, renewMs, this.#settings.lookEveryMs + this.#parts.leaseMs)
     await this.#sleeper.sleep(waitMs)
   }
 }
-
-const logThrown = (error: unknown): void => console.error('Sluice: onFailed has thrown:', error)
-
-const logFailed = (queue: string, id: string): void =>
-  console.error(`Sluice: A job of the queue "${queue}" has failed for good: ${id}`)
