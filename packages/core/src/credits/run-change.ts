@@ -11,7 +11,7 @@ export interface CreditsChange {
   readonly applied: boolean
   /** Units granted, corrected, revoked or settled. */
   readonly units: number
-  /** Units that a charge may take now. */
+  /** Units that a charge may take now. An allowance that no call has begun or enlarged is in `balance` alone. */
   readonly available: number
   /** Units of open reservations, also of those whose time is over. */
   readonly held: number
