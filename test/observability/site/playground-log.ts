@@ -1,3 +1,4 @@
+import { AxeBuilder } from '@axe-core/playwright'
 import { expect, it } from 'vitest'
 import type { BuiltSite } from './built.ts'
 import { fileOf, PAGE, settled } from './playground-page.ts'
@@ -19,6 +20,8 @@ export function describeLogs(open: BuiltSite['open']): void {
     await page.getByLabel('Read a file').setInputFiles(fileOf(log))
     await page.getByText('24,000 requests decided').waitFor()
     expect(await page.locator('.pg *').count()).toBeLessThan(2_000)
+    const { violations } = await new AxeBuilder({ page }).include('.pg').analyze()
+    expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([])
     await page.getByText('The same as tables').click()
     const rows = page.getByRole('region', { name: 'Tenants as a table' }).getByRole('rowheader')
     expect(await rows.count()).toBe(50)
