@@ -40,7 +40,11 @@ const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = 
     'this.#do(call, Number(change.slice(0, space)))',
     'this.#do(call, this.#clock())',
   ],
-  ['what leases have served is not taken', 'left += entry.cost - final.cost', 'left += entry.cost'],
+  [
+    'what leases have served is not taken',
+    'putBack(entry.cost - final.cost)',
+    'putBack(entry.cost)',
+  ],
 ]
 
 it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {

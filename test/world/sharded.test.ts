@@ -42,7 +42,11 @@ const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = 
     "redis.call('DEL', fence)",
   ],
   ['a tenant is looked for anew each time', ' / -Math.log(', ' * Math.random() / -Math.log('],
-  ['what leases have served is not taken', 'left += entry.cost - final.cost', 'left += entry.cost'],
+  [
+    'what leases have served is not taken',
+    'putBack(entry.cost - final.cost)',
+    'putBack(entry.cost)',
+  ],
   ['what home counts is settled with the rest', '!areAtHome[at]', 'true'],
 ]
 
