@@ -34,14 +34,6 @@ const CHANGE = { id: 'a', at: NOON, reason: 'Outage', kind: 'paid' } as const
 /** The options that are amounts of money, each set to a number of a unit. */
 const OPTIONS: Readonly<Record<string, Mistake>> = {
   'amount of a grant': (unit, amount) => grant(limiterOf({ unit }), ACME, { ...CHANGE, amount }),
-  'amount of a correction': (unit, amount) => {
-    const { kind: _, ...change } = CHANGE
-    return adjust(limiterOf({ unit }), ACME, { ...change, amount })
-  },
-  'amount of a correction that takes': (unit, amount) => {
-    const { kind: _, ...change } = CHANGE
-    return adjust(limiterOf({ unit }), ACME, { ...change, amount: -amount })
-  },
   'lowBalance.below': (unit, below) =>
     limiterOf({ unit }, { extensions: [lowBalance({ below, tell: () => undefined })] }),
   'credits.included.amount': (unit, amount) => limiterOf({ unit, included: { amount, resets } }),
@@ -77,6 +69,15 @@ describe('an allowance', () => {
     expect(() => limiterOf({ included: { amount, resets, rollover: 0 } })).not.toThrow()
     expect(() => limiterOf({ included: ofPlan }, { plans })).not.toThrow()
   })
+})
+
+it('a correction of dollars may be of any number of units: a cheap call costs fewer than a thousand', async () => {
+  const limiter = limiterOf({})
+  const { kind: _, ...change } = CHANGE
+  await adjust(limiter, ACME, { ...change, amount: 420 })
+  expect((await balance(limiter, ACME)).available).toBe(420)
+  await adjust(limiter, ACME, { ...change, id: 'b', amount: -37 })
+  expect((await balance(limiter, ACME)).available).toBe(383)
 })
 
 it('a reservation of dollars may be settled with any number of units', async () => {

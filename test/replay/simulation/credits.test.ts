@@ -199,6 +199,17 @@ describe('a replay of credits', () => {
   )
 })
 
+it('a balance begins with any number of micro-dollars, such as what a tenant has left', async () => {
+  const lines = [0, 1].map((second) => `${iso(second)},acme,0.0003`)
+  const file = await openLog(write('log.csv', ['time,tenant,cost', ...lines].join('\n')))
+  const dollars = credits({ name: 'credits', per: ['tenant'], unsettled: 'keep' })
+  const set = policySet('limits', { policies: [dollars] })
+  const result = await replay(file.calls(), [set], { openingBalance: { acme: 420 } })
+  expect(renderText(result, file.facts)).toMatch(
+    /^tenant=acme +\$0\.000420 +\$0\.000300 +\$0\.000120 +1 /m,
+  )
+})
+
 describe('the report of a replay of credits', () => {
   it('has a table of balances, and says that nothing is granted later', async () => {
     const lines = [0, 1, 2].map((second) => `${iso(second)},acme,1.5`)

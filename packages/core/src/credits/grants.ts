@@ -119,7 +119,6 @@ export async function adjust<Dimension extends string>(
   if (!isUnits(Math.abs(amount)) || amount === 0) {
     throw invalid('amount', 'must be a whole number of units, above or below 0')
   }
-  assertMicros(account.compiled.policy.unit, 'amount', amount, invalid)
   if (typeof reason !== 'string' || reason === '') throw invalid('reason', 'must be a text')
   const lot = lotName({ priority: 100, effective: 0, expires: 0, kind: 'paid' })
   return addUnits(account, { id, at, units: amount, sum: 'adjusted', lot, reason })
